@@ -39,7 +39,7 @@ func showBatch(v *visit) error {
 	case len(ids) > api.MaxBatch:
 		return &client.Error{Status: http.StatusBadRequest, Reason: client.ReasonInvalid, Title: "Too many are selected", Detail: fmt.Sprintf("at most %d can be decided together", api.MaxBatch)}
 	}
-	p := batchPage{Open: v.own}
+	p := batchPage{Open: v.sameOrigin}
 	gates, bytes := map[string]bool{}, 0
 	for _, id := range ids {
 		d, err := v.cfg.Service.Approval(v.ctx(), v.Caller, id)

@@ -194,9 +194,9 @@ func TestLinksFromElsewhere(t *testing.T) {
 	one, _ := w.asks("mail", letter)
 	const approve, batch, text = `id="p-approve" open`, `<details id="p-batch">`, "transfer_money amount=9"
 	for _, tt := range []struct {
-		name    string
-		headers []string
-		own     bool
+		name       string
+		headers    []string
+		sameOrigin bool
 	}{
 		{"own page", []string{"Sec-Fetch-Site", "same-origin"}, true},
 		{"typed or a bookmark", []string{"Sec-Fetch-Site", "none"}, false},
@@ -219,8 +219,8 @@ func TestLinksFromElsewhere(t *testing.T) {
 			p := look(path)
 			w.has(p, http.StatusOK, []string{of.shows})
 			is := strings.Contains(p.body, of.prepared) && !strings.Contains(p.body, batch)
-			if is != tt.own || !is && !strings.Contains(p.body, of.closed) {
-				t.Errorf("%s from %s is prepared: %v, want %v", path, tt.name, is, tt.own)
+			if is != tt.sameOrigin || !is && !strings.Contains(p.body, of.closed) {
+				t.Errorf("%s from %s is prepared: %v, want %v", path, tt.name, is, tt.sameOrigin)
 			}
 		}
 	}

@@ -80,8 +80,8 @@ func entryOf(v *visit, e *client.AuditEntry) entry {
 	if e.Approval != "" {
 		one.Approval = v.link("/approvals/" + url.PathEscape(e.Approval))
 		if a, err := v.cfg.Service.Listed(v.ctx(), v.Caller, e.Approval); err == nil {
-			of := titleOf(&a)
-			one.Title = &of
+			heading := titleOf(&a)
+			one.Title = &heading
 		}
 	}
 	if e.Task != "" && v.reads(&client.Principal{Subject: e.Owner, Tenant: e.Tenant}) {

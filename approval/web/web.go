@@ -102,10 +102,10 @@ type pages struct {
 type visit struct {
 	*pages
 	api.Caller
-	session Session
-	w       http.ResponseWriter
-	r       *http.Request
-	own     bool // a page of this server has led here
+	session    Session
+	w          http.ResponseWriter
+	r          *http.Request
+	sameOrigin bool // a page of this server has led here
 	texts
 }
 
@@ -225,8 +225,8 @@ func (p *pages) known(w http.ResponseWriter, r *http.Request) *visit {
 	if !ok {
 		return nil
 	}
-	v := &visit{pages: p, Caller: c, session: session, w: w, r: r, own: p.leads(r), texts: textsOf(r, p.cfg.Prefix, p.cfg.Now())}
-	if !v.own {
+	v := &visit{pages: p, Caller: c, session: session, w: w, r: r, sameOrigin: p.isSameOrigin(r), texts: textsOf(r, p.cfg.Prefix, p.cfg.Now())}
+	if !v.sameOrigin {
 		for _, prepared := range []string{"do", "text", "context"} {
 			v.query.Del(prepared)
 		}
@@ -234,10 +234,10 @@ func (p *pages) known(w http.ResponseWriter, r *http.Request) *visit {
 	return v
 }
 
-// leads reports whether a page of this server has led to r. A link from elsewhere, a mail or a
+// isSameOrigin reports whether a page of this server has led to r. A link from elsewhere, a mail or a
 // bookmark shows what it names, but prepares nothing: the person opens a panel and writes a
 // message. Browsers that send no Sec-Fetch-Site, such as all browsers without TLS, send the Referer.
-func (p *pages) leads(r *http.Request) bool {
+func (p *pages) isSameOrigin(r *http.Request) bool {
 	if site := r.Header.Get("Sec-Fetch-Site"); site != "" {
 		return site == "same-origin"
 	}

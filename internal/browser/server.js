@@ -83,9 +83,9 @@ export const test = base.extend({
   },
 });
 
-// own goes to a path as a link on the pages does. An address that is typed in, as by page.goto, opens
+// followLink goes to a path as a link on the pages does. An address that is typed in, as by page.goto, opens
 // no panel.
-export async function own(page, server, path) {
+export async function followLink(page, server, path) {
   await page.goto(`${server.url}/ui/about?before`);
   await Promise.all([page.waitForURL((url) => url.href === server.url + path), page.evaluate((to) => { location.href = to; }, path)]);
 }

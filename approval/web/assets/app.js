@@ -194,21 +194,21 @@
   // Decisions: not twice, not by Enter, and not by a press that was meant for something else: for
   // another window that was here a moment ago, or for what this one has shown before it changed.
   const moment = 600; // ms, longer than a double click
-  let still = loaded, hasty = false, touched = -Infinity, sent = false;
-  const stir = () => { still = performance.now(); hasty = false; };
+  let changed = loaded, pressedEarly = false, lastTouch = -Infinity, sent = false;
+  const stir = () => { changed = performance.now(); pressedEarly = false; };
   for (const name of ['focus', 'pageshow']) window.addEventListener(name, stir);
   document.addEventListener('visibilitychange', stir);
   for (const name of ['pointerdown', 'keydown', 'click']) {
     window.addEventListener(name, e => {
-      touched = performance.now();
-      if (name !== 'click' && !e.repeat) hasty = e.timeStamp - still < moment;
+      lastTouch = performance.now();
+      if (name !== 'click' && !e.repeat) pressedEarly = e.timeStamp - changed < moment;
     }, true);
   }
   document.addEventListener('submit', e => {
     if (!e.target.matches('[data-decides]')) return;
-    const soon = hasty || performance.now() - still < moment;
-    if (sent || soon) e.preventDefault(); else sent = true;
-    if (!soon) return;
+    const early = pressedEarly || performance.now() - changed < moment;
+    if (sent || early) e.preventDefault(); else sent = true;
+    if (!early) return;
     const at = $('#say');
     at.className = 'note held';
     at.textContent = 'Not sent: the page had just changed or come to the front. Press again.';
@@ -227,7 +227,7 @@
   document.addEventListener('toggle', e => {
     if (!e.target.matches('details:has([data-decides])') || !e.target.open) return;
     stir();
-    if (e.target.dataset.open === undefined && still - touched > 1000) { e.target.open = false; return; }
+    if (e.target.dataset.open === undefined && changed - lastTouch > 1000) { e.target.open = false; return; }
     if (e.target.matches('#decide details')) ($('input:not([type=hidden],[type=radio]), textarea, select', e.target) || $('button:not([hidden])', e.target)).focus();
   }, true);
 

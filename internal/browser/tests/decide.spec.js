@@ -1,7 +1,7 @@
 // Deciding: with a mouse, with a keyboard, without a script, twice at once, and across a crash.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { test, expect, own } from '../server.js';
+import { test, expect, followLink } from '../server.js';
 
 const transfer = '/transfer_money amount=250 to=bob';
 const ledger = (server) => {
@@ -129,7 +129,7 @@ test('of two people who decide at once one counts, and both see the truth', asyn
 
 test('a double click decides once', async ({ page, server }) => {
   const one = await asks(server);
-  await own(page, server, `/ui/approvals/${one.id}?do=approve`);
+  await followLink(page, server, `/ui/approvals/${one.id}?do=approve`);
   await page.getByLabel(/Type transfer_money/).fill('transfer_money');
   await page.waitForTimeout(700);
   await page.getByRole('button', { name: 'Approve and run' }).dblclick();
@@ -140,7 +140,7 @@ test('a double click decides once', async ({ page, server }) => {
 
 test('a page from before a crash decides after it', async ({ page, server }) => {
   const one = await asks(server);
-  await own(page, server, `/ui/approvals/${one.id}?do=approve`);
+  await followLink(page, server, `/ui/approvals/${one.id}?do=approve`);
   await page.getByLabel(/Type transfer_money/).fill('transfer_money');
   await server.kill();
   await expect(page.getByText(/Reconnecting/)).toBeVisible();

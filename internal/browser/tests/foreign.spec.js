@@ -2,7 +2,7 @@
 // to a decision under its own popup, which closes when the mouse goes down, so that the second half
 // of a double click lands on the decision.
 import { createServer } from 'node:http';
-import { test as base, expect, own } from '../server.js';
+import { test as base, expect, followLink } from '../server.js';
 
 const test = base.extend({
   // foreign is the port of a site with a page that sends its window to the address in ?to= under a
@@ -36,7 +36,7 @@ for (const host of ['127.0.0.1', 'localhost']) {
       [`/ui/approvals/${one.id}?do=approve`, 'Approve and run'],
       [`/ui/batch?id=${one.id}&id=${two.id}`, 'Approve 2 and run'],
     ]) {
-      await own(page, server, path);
+      await followLink(page, server, path);
       const spot = await middle(page.getByRole('button', { name: button }));
       await page.goto(`http://${host}:${foreign}/?to=${encodeURIComponent(server.url + path)}`);
       const [popup] = await Promise.all([page.waitForEvent('popup'), page.getByText('Play').click()]);
@@ -59,7 +59,7 @@ for (const [what, happens] of Object.entries({
 })) {
   test(`a click right after ${what} decides nothing`, async ({ page, server }) => {
     const one = await asks(server, '/echo one');
-    await own(page, server, `/ui/approvals/${one.id}?do=approve`);
+    await followLink(page, server, `/ui/approvals/${one.id}?do=approve`);
     const go = page.getByRole('button', { name: 'Approve and run' });
     await page.waitForTimeout(700);
     await go.evaluate((button, event) => new Promise((done) => {
@@ -77,7 +77,7 @@ for (const [what, happens] of Object.entries({
 
 test('a press that begins too early decides nothing, however late it ends', async ({ page, server }) => {
   const one = await asks(server, '/echo one');
-  await own(page, server, `/ui/approvals/${one.id}?do=approve`);
+  await followLink(page, server, `/ui/approvals/${one.id}?do=approve`);
   await page.mouse.move(...await middle(page.getByRole('button', { name: 'Approve and run' })));
   await page.evaluate(() => window.dispatchEvent(new Event('focus')));
   await page.mouse.down();
@@ -127,7 +127,7 @@ test('on the page to try the agent buttons decide, and words do not', async ({ p
 test('the buttons of a batch are below all of its calls', async ({ page, server }) => {
   const all = [];
   for (const text of ['one', 'two', 'three']) all.push(await asks(server, `/echo ${JSON.stringify({ text: 'line\n'.repeat(40) + text })}`));
-  await own(page, server, `/ui/batch?${all.map((a) => `id=${a.id}`).join('&')}`);
+  await followLink(page, server, `/ui/batch?${all.map((a) => `id=${a.id}`).join('&')}`);
   const go = page.getByRole('button', { name: 'Approve 3 and run' });
   await expect(go).not.toBeInViewport();
   const below = (await go.boundingBox()).y;

@@ -2,7 +2,7 @@
 // small screen or at 200 %, and nothing of an agent's that becomes markup.
 import { createServer } from 'node:http';
 import AxeBuilder from '@axe-core/playwright';
-import { test, expect, own } from '../server.js';
+import { test, expect, followLink } from '../server.js';
 
 test.use({ config: `gates: [{tool: echo, name: talk, when: "args.text == 'talk'"}]\n` });
 
@@ -31,7 +31,7 @@ for (const colorScheme of ['light', 'dark']) {
     const paths = await world(server);
     const page = await (await browser.newContext({ colorScheme })).newPage();
     for (const path of paths) {
-      await own(page, server, path);
+      await followLink(page, server, path);
       const { violations } = await new AxeBuilder({ page }).withTags(['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']).analyze();
       expect(violations.map((v) => `${path}: ${v.id}: ${v.nodes.map((n) => n.html).join(' ')}`)).toEqual([]);
     }
@@ -43,7 +43,7 @@ test('no page scrolls sideways at 320 px, or at 200 %', async ({ browser, server
   for (const size of [{ width: 320, height: 640 }, { width: 640, height: 400 }]) {
     const page = await (await browser.newContext({ viewport: size, deviceScaleFactor: size.width === 640 ? 2 : 1 })).newPage();
     for (const path of paths) {
-      await own(page, server, path);
+      await followLink(page, server, path);
       const [content, window] = await page.evaluate(() => [document.documentElement.scrollWidth, document.documentElement.clientWidth]);
       expect(content, `${path} at ${size.width} px`).toBeLessThanOrEqual(window);
     }
