@@ -176,15 +176,3 @@ func Pushable(e *store.Event) bool {
 	}
 	return e.Kind == event.KindTask || e.Kind == event.KindStatus || e.Kind == event.KindMasked
 }
-
-// Whole returns the StreamResponse of a public event, as the owner of its task sees it.
-func Whole(e *store.Event) ([]byte, error) {
-	if e.Kind != event.KindMasked {
-		return e.Data, nil
-	}
-	forms, err := event.ReadForms(e.Data)
-	if err != nil {
-		return nil, fmt.Errorf("%w: event %d: %w", store.ErrDataLoss, e.Seq, err)
-	}
-	return forms.Whole, nil
-}

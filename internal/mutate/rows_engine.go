@@ -3,7 +3,7 @@ package main
 func engineRows() []row {
 	return []row{
 		{"task/engine", "Approvals.Reader", always("a.May"), "internal/e2e TestWhoSeesWhat", "masked arguments are for those who may decide the approval"},
-		{"task/engine", "taskSight.event", never("s.masked"), "internal/e2e TestWhoSeesWhat", "a stream shows masked questions to those who do not decide"},
+		{"task/engine", "taskSight.data", never("s.masked"), "internal/e2e TestWhoSeesWhat", "a stream shows masked questions to those who do not decide"},
 		{"task/engine", "taskSight.view", never("s.masked"), "internal/e2e TestWhoSeesWhat", "a task shows masked questions to those who do not decide"},
 		{"task/engine", "Tasks.Prompt", never("err#1"), "approval/web TestModelSteps", "only an admin sees what a model was asked"},
 		{"task/planner/llm", "Config.client", never("OnlyAllowed refused"), "TestNew", "no key goes to another machine in clear unless its network is listed"},
@@ -44,7 +44,7 @@ func engineRows() []row {
 		{"task/engine/internal/turn", "Turns.write", skip("Settle"), "task/engine TestDecisionHastensATaskThatWaits", "what somebody decides about a task that waits lets it wait no longer"},
 		{"task/engine/internal/turn", "Turns.write", skip("Notify"), "task/engine TestTurnHearsOfDecisions", "a turn is told of what is decided beside it"},
 		{"task/engine", "ScopeFor", never("Validate"), "TestPrincipalThatIsNotUTF8", "a principal that the log would change may do nothing"},
-		{"task/engine", "Subscription.next", use("publicOf()", "publicOf(v.Events[1:])"), "TestStream", "a stream has no gap"},
+		{"task/engine", "Subscription.next", use("v.Events#3", "v.Events[1:]"), "TestStream", "a stream has no gap"},
 		{"task/engine", "Tasks.DeleteWebhook", before("Change", "scope = store.System()"), "TestWebhookIsDeletedByAnOperator", "an operator deletes webhooks of their tenant"},
 		{"task/engine/internal/call", "doubts", never("err#1"), "task/engine TestDoubtAboutAJobComesFirst/of Call", "a job whose tool does not know whether it was started is not started again by a timer"},
 		{"task/engine/internal/due", "rows.end", zero("err#3"), "task/engine TestDueWorkOnReadOnlyStore", "deadlines are not tried forever on a store that takes nothing more"},

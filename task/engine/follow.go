@@ -9,7 +9,6 @@ import (
 	"a2a-server/task"
 	"a2a-server/task/engine/internal/tasklog"
 	"a2a-server/task/engine/internal/turn"
-	"a2a-server/task/internal/event"
 )
 
 // Event is a public event of a task: the bytes of an A2A StreamResponse, and the seq
@@ -146,7 +145,7 @@ func (s *Subscription) next(ctx context.Context, yield func([]Event) error) (ove
 func (s *Subscription) public(ctx context.Context, h *Header, events []Event) ([]Event, error) {
 	same := true
 	for i := range events {
-		masked := events[i].Kind == event.KindMasked
+		masked := task.HasForms(&events[i])
 		if masked || s.sees == nil { // an approval may have come with it
 			sees, err := s.core.taskSight(ctx, s.by, s.scope, h.Owner, s.id)
 			if err != nil {
@@ -159,17 +158,17 @@ func (s *Subscription) public(ctx context.Context, h *Header, events []Event) ([
 	if same && !s.sees.bare {
 		return events, nil
 	}
-	public, ids := make([]Event, 0, len(events)), event.NewIDs(s.id.String(), h.Context)
-	for i := range events {
-		if !events[i].Public {
+	public := make([]Event, 0, len(events))
+	for _, e := range events {
+		if !e.Public {
 			continue
 		}
-		seen, ok, err := s.sees.event(ids, events[i])
+		data, err := s.sees.data(&e, s.id.String(), h.Context)
 		if err != nil {
 			return nil, err
 		}
-		if ok {
-			public = append(public, seen)
+		if e.Data = data; data != nil {
+			public = append(public, e)
 		}
 	}
 	return public, nil

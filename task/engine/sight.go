@@ -9,7 +9,6 @@ import (
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/engine/internal/tasklog"
-	"a2a-server/task/internal/event"
 )
 
 // taskSight is what a reader sees of a task. Its zero value is everything.
@@ -62,25 +61,13 @@ func (s taskSight) calls(all []task.CallStatus) []task.CallStatus {
 	return all
 }
 
-// event returns a public event as the reader sees it; ok is false if they do not see it.
-func (s taskSight) event(ids *event.IDs, e Event) (_ Event, ok bool, _ error) {
+// data returns the StreamResponse of a public event as the reader sees it; nil: they do not see it.
+func (s taskSight) data(e *Event, id, context string) ([]byte, error) {
 	switch {
-	case e.Kind == event.KindMasked:
-		forms, err := event.ReadForms(e.Data)
-		if err != nil {
-			return e, false, fmt.Errorf("%w: event %d: %w", store.ErrDataLoss, e.Seq, err)
-		}
-		if e.Data = forms.Whole; s.masked {
-			e.Data = forms.Masked
-		}
-	case s.bare && e.Kind == event.KindStatus:
-		u, err := event.ReadStatus(e.Data)
-		if err != nil {
-			return e, false, fmt.Errorf("%w: event %d: %w", store.ErrDataLoss, e.Seq, err)
-		}
-		e.Data = event.AppendStatusUpdate(nil, ids, u.State, u.At, nil /* message */, nil /* metadata */)
-	case s.bare && e.Kind != event.KindTask:
-		return e, false, nil
+	case s.bare:
+		return task.Bare(e, id, context)
+	case s.masked:
+		return task.Masked(e)
 	}
-	return e, true, nil
+	return task.Whole(e)
 }
