@@ -22,9 +22,14 @@ type Principal struct {
 	// PersonSeen says that Person is the name of somebody whom an issuer or a proxy has shown under
 	// it, or whom the configuration lists with their subjects: more than what a key says. See
 	// [Principal.Doubtful]. Without it, Person is no proof that p is another person.
-	PersonSeen bool     `json:"person_seen,omitempty"`
-	Kind       Kind     `json:"kind,omitempty"`
-	Roles      []string `json:"roles,omitempty"` // permissions of the caller, see [Principal.May]; other roles are for the rules of tools and approvals
+	PersonSeen bool `json:"person_seen,omitempty"`
+	// Login is the login that an operator names as the person of a key or a local user, if that login
+	// has a Person of its own, which is Person then.
+	Login string `json:"login,omitempty"`
+	// Mark tells an API key from the others that have, or had, its subject. No API shows it.
+	Mark  string   `json:"mark,omitempty"`
+	Kind  Kind     `json:"kind,omitempty"`
+	Roles []string `json:"roles,omitempty"` // permissions of the caller, see [Principal.May]; other roles are for the rules of tools and approvals
 	// Chain lists the parties that act for Subject, outermost first: if an agent presents the
 	// token of a person, the person is Subject and the agent is in Chain (RFC 8693, section
 	// 4.1). It has only names that the credential proves. Empty: Subject acts directly.
@@ -82,9 +87,9 @@ const (
 // that another name would be stored, it exceeds [MaxOwner] or [MaxRest], its kind is unknown,
 // or it was authenticated as the subject of [Anonymous].
 func (p Principal) Validate() error {
-	rest := len(p.Method) + len(p.Person) + len(p.Email)
-	valid := utf8.ValidString(p.Tenant) && utf8.ValidString(p.Subject) && utf8.ValidString(p.Method) && utf8.ValidString(p.Person)
-	for _, list := range [][]string{p.Roles, p.Chain} {
+	rest := len(p.Email)
+	valid := utf8.ValidString(p.Tenant) && utf8.ValidString(p.Subject)
+	for _, list := range [][]string{p.Roles, p.Chain, {p.Method, p.Person, p.Login, p.Mark}} {
 		for _, text := range list {
 			rest += len(text)
 			valid = valid && utf8.ValidString(text)
@@ -111,15 +116,13 @@ func (p Principal) Direct() bool { return p.Kind == KindPerson && len(p.Chain) =
 
 // Shares reports whether p and q have a person or agent in common, in Subject, Person or
 // Chain. Tenants make no difference: the same name in two tenants counts as the same person. So do
-// white space around a Person, case, and characters that are compatible in Unicode.
-func (p Principal) Shares(q Principal) bool {
-	return slices.ContainsFunc(p.involved(), func(name string) bool { return slices.Contains(q.involved(), name) })
-}
+// white space around a name, case, and characters that are compatible in Unicode.
+func (p Principal) Shares(q Principal) bool { return common(p.involved(), q.involved()) }
 
 // With returns p with all names involved in q in its chain, so that p.Shares counts them.
 func (p Principal) With(q Principal) Principal {
 	for _, name := range q.involved() {
-		if !slices.Contains(p.involved(), name) {
+		if !common(p.involved(), []string{name}) {
 			p.Chain = append(slices.Clip(p.Chain), name)
 		}
 	}
@@ -132,8 +135,5 @@ func (p Principal) involved() []string { return append(p.names(), p.Chain...) }
 
 // names returns the names of p itself.
 func (p Principal) names() []string {
-	if p.Person == "" {
-		return []string{p.Subject}
-	}
-	return []string{p.Subject, p.Person, folded(p.Person)}
+	return slices.DeleteFunc([]string{p.Subject, p.Person, p.Login}, func(name string) bool { return name == "" })
 }

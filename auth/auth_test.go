@@ -91,8 +91,9 @@ func TestPrincipalJSON(t *testing.T) {
 		{
 			"all", Principal{
 				Tenant: "acme", Subject: "alice", Person: "a@x", Kind: KindService, Roles: []string{"ops"}, Chain: []string{"agent"}, Method: "bearer",
+				PersonSeen: true, Login: "corp:a", Mark: "1f",
 			},
-			`{"tenant":"acme","subject":"alice","person":"a@x","kind":"service","roles":["ops"],"chain":["agent"],"method":"bearer"}`,
+			`{"tenant":"acme","subject":"alice","person":"a@x","person_seen":true,"login":"corp:a","mark":"1f","kind":"service","roles":["ops"],"chain":["agent"],"method":"bearer"}`,
 		},
 	}
 	for _, tc := range tests {

@@ -4,13 +4,12 @@ import (
 	"context"
 	"reflect"
 	"slices"
-	"time"
 )
 
-// A Current returns who a stored principal, which decided something at a moment that counts still, is now:
-// with the roles of now. The error is a *[WithdrawnError] if it may decide nothing any more; with any other, that
+// A Current returns who a stored principal, which decided something that counts still, is now: with the
+// roles of now. The error is a *[WithdrawnError] if it may decide nothing any more; with any other, that
 // is not known now. A Current is safe for concurrent use.
-type Current func(ctx context.Context, was Principal, at time.Time) (Principal, error)
+type Current func(ctx context.Context, was Principal) (Principal, error)
 
 // WithdrawnError says why a principal may decide nothing any more.
 type WithdrawnError struct {

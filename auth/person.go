@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
@@ -15,7 +16,8 @@ import (
 // the authenticator of the other: else they may be two logins of one person. A name counts only if its
 // person has been seen ([Principal.PersonSeen]): one that nobody has ever had may be a mistake for
 // any other. Only of two names that are the operator's own, with no authenticator behind either, are
-// both believed. A principal that is [Principal.Doubtful] is known to differ from nobody.
+// both believed. A login and the name of a person may be one person. A principal that is
+// [Principal.Doubtful] is known to differ from nobody.
 func (p Principal) DistinctFrom(q Principal) bool {
 	switch {
 	case p.IsZero() || q.IsZero() || p.IsAnonymous() || q.IsAnonymous() || p.Shares(q) || p.Doubtful() || q.Doubtful():
@@ -23,7 +25,7 @@ func (p Principal) DistinctFrom(q Principal) bool {
 	case source(p.Subject) == source(q.Subject) && (source(p.Subject) != "" || p.Method == q.Method):
 		return true
 	case p.Person != "" && q.Person != "":
-		return p.PersonSeen == q.PersonSeen // neither is Doubtful
+		return p.PersonSeen == q.PersonSeen && source(p.Person) == source(q.Person) // neither is Doubtful
 	case p.Person != "":
 		return p.PersonSeen && source(p.Person) != "" && source(p.Person) == source(q.Subject)
 	case q.Person != "":
@@ -54,18 +56,28 @@ func PersonName(name string) string { return folded(name) }
 
 // SamePerson reports whether p and q are known to be the same person, whoever acts for them. Two
 // principals may be neither the same person nor known to be different persons.
-func (p Principal) SamePerson(q Principal) bool {
-	return slices.ContainsFunc(p.names(), func(name string) bool { return slices.Contains(q.names(), name) })
+func (p Principal) SamePerson(q Principal) bool { return common(p.names(), q.names()) }
+
+// common reports whether two lists have the name of a person in common.
+func common(a, b []string) bool {
+	return slices.ContainsFunc(b, func(y string) bool {
+		y = folded(y)
+		return slices.ContainsFunc(a, func(x string) bool { return folded(x) == y })
+	})
 }
 
-// folded returns the name of a person in the form in which issuers agree on it.
+// folded returns the name of a person in the form in which issuers agree on it: names that differ in
+// nothing but case are one person's.
 func folded(person string) string {
+	if !strings.ContainsFunc(person, func(r rune) bool { return r >= utf8.RuneSelf }) {
+		return strings.TrimSpace(strings.ToLower(person)) // the same, for many people at once
+	}
 	return strings.TrimSpace(norm.NFKC.String(cases.Fold().String(norm.NFKC.String(person))))
 }
 
 // source returns the name of the authenticator with which a subject begins; "": none.
 func source(subject string) string {
-	name, _, found := strings.Cut(subject, ":")
+	name, _, found := strings.Cut(folded(subject), ":")
 	if !found {
 		return ""
 	}
@@ -81,11 +93,11 @@ type People map[string][]string
 func (of People) Known(p Principal) (Principal, error) {
 	named := p.Person
 	for name, subjects := range of {
-		if p.Tenant != "" && slices.Contains(subjects, p.Tenant+"/"+p.Subject) {
+		if p.Tenant != "" && common(subjects, []string{p.Tenant + "/" + p.Subject}) {
 			named, p.PersonSeen = name, true
 			break
 		}
-		if slices.Contains(subjects, p.Subject) {
+		if common(subjects, []string{p.Subject}) {
 			named, p.PersonSeen = name, true
 		}
 	}

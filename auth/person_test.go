@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"strings"
 	"testing"
 )
 
@@ -47,6 +48,30 @@ func TestDistinctFrom(t *testing.T) {
 	}
 }
 
+// A key is known to be another person than somebody only if the login that it names is.
+func TestKeyIsAsDistinctAsTheLoginThatItNames(t *testing.T) {
+	t.Parallel()
+	bob := Principal{Subject: "partner:b2", Person: "bob@example.com", PersonSeen: true, Method: "oidc"}
+	for name, tc := range map[string]struct{ login, q Principal }{
+		"the login itself, in another case":     {Principal{Subject: "corp:Bob@Example.com"}, Principal{Subject: "corp:Bob@Example.com", Method: "oidc"}},
+		"a person whom only q's provider names": {Principal{Subject: "corp:b1"}, bob},
+		"a person whom both providers name":     {Principal{Subject: "corp:b1", Person: "Bob@example.com", PersonSeen: true}, bob},
+		"another login of a third provider":     {Principal{Subject: "corp:b1"}, Principal{Subject: "socket:2", Person: "partner:b2", PersonSeen: true, Method: "socket"}},
+		"who acted for q":                       {Principal{Subject: "corp:b1", Person: "bob@example.com", PersonSeen: true}, Principal{Subject: "corp:c", Person: "carl", PersonSeen: true, Chain: []string{"corp:b1"}}},
+		"a wide colon":                          {Principal{Subject: "corp\uff1ab1"}, bob},
+		"somebody else":                         {Principal{Subject: "corp:c1", Person: "carl@example.com", PersonSeen: true}, bob},
+	} {
+		key := Principal{Subject: "key:bob", Person: tc.login.Subject, PersonSeen: true, Method: "api_key"}
+		if tc.login.Person != "" { // the server completes the key so
+			key.Person, key.Login = tc.login.Person, strings.ToLower(tc.login.Subject)
+		}
+		tc.login.Method = "oidc"
+		if want, got := tc.login.DistinctFrom(tc.q), key.DistinctFrom(tc.q); want != got || want != tc.q.DistinctFrom(key) || want != (name == "somebody else") {
+			t.Errorf("%s: the login is known to be another person: %v, the key: %v", name, want, got)
+		}
+	}
+}
+
 // The configuration names the person of a subject, and contradicts no credential.
 func TestPeople(t *testing.T) {
 	t.Parallel()
@@ -58,6 +83,7 @@ func TestPeople(t *testing.T) {
 	}{
 		"a subject":                  {Principal{Tenant: "x", Subject: "key:a"}, "alice", false},
 		"of the tenant":              {Principal{Tenant: "acme", Subject: "corp:a"}, "alice", false},
+		"in another case":            {Principal{Tenant: "acme", Subject: "corp:A"}, "alice", false},
 		"of another tenant":          {Principal{Tenant: "x", Subject: "corp:a"}, "", false},
 		"without a tenant":           {Principal{Subject: "corp:a"}, "", false},
 		"the same in the credential": {Principal{Subject: "key:a", Person: "alice"}, "alice", false},

@@ -58,7 +58,6 @@ type table struct {
 type entry struct {
 	hash    hash
 	revoked bool
-	created time.Time // zero: unknown
 	by      auth.Principal
 }
 
@@ -121,7 +120,7 @@ func (a *Authenticator) Reload() error {
 			return fmt.Errorf("%s: key %s: %w", a.cfg.File, k.ID, err)
 		}
 		by.Roles = roles.of(by.Roles)
-		next.keys[k.ID] = entry{hash: k.hash, revoked: !k.Revoked.IsZero(), created: k.Created, by: by}
+		next.keys[k.ID] = entry{hash: k.hash, revoked: !k.Revoked.IsZero(), by: by}
 	}
 	doubts := doubtfulRoles(keys)
 	if a.cfg.Tenant == "" {
@@ -152,22 +151,10 @@ func (s sharedRoles) of(roles []string) []string {
 // Holder returns whom the key with a subject authenticates. ours is false if the subject is
 // not of an API key; valid is false if its key was removed or revoked, or has expired.
 func (a *Authenticator) Holder(subject string) (by auth.Principal, ours, valid bool) {
-	e, ours, valid := a.holder(subject)
-	return e.by, ours, valid
-}
-
-// HolderSince is Holder for something that was done with the key at a moment: a key that has replaced it
-// since is not valid for it.
-func (a *Authenticator) HolderSince(subject string, at time.Time) (by auth.Principal, valid bool) {
-	e, _, valid := a.holder(subject)
-	return e.by, valid && !at.Before(e.created)
-}
-
-func (a *Authenticator) holder(subject string) (e entry, ours, valid bool) {
 	id, ours := strings.CutPrefix(subject, a.cfg.Name+":")
 	e, known := a.keys.Load().keys[id]
 	expired := !e.by.Expires.IsZero() && !a.cfg.Now().Before(e.by.Expires)
-	return e, ours, ours && known && !e.revoked && !expired
+	return e.by, ours, ours && known && !e.revoked && !expired
 }
 
 // Changed implements [auth.Changing]: the channel is closed when a reload has replaced the

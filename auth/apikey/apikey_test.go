@@ -90,6 +90,7 @@ func TestAuthenticate(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		want.Mark = Mark(keys[i])
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", keys[i], diff)
 		}

@@ -42,7 +42,7 @@ func (k *Key) principal(name, tenant string) auth.Principal {
 	}
 	return auth.Principal{
 		Tenant: tenant, Subject: name + ":" + k.ID, Person: k.Person, Kind: k.Kind,
-		Roles: k.Roles, Method: Method, Expires: k.Expires,
+		Roles: k.Roles, Method: Method, Mark: markOf(k.hash), Expires: k.Expires,
 	}
 }
 

@@ -24,8 +24,8 @@ func (a *Authenticator) Presented(c *auth.Credentials, key string) *auth.Credent
 	return &own
 }
 
-// Mark returns a text that tells a key from other keys of the same id, and that cannot be used
-// as the key. It is empty for a text that cannot be a key.
+// Mark returns the [auth.Principal.Mark] of a key, which tells it from other keys of the same id, and
+// cannot be used as the key. It is empty for a text that cannot be a key.
 func Mark(key string) string {
 	_, sum, ok := parse(key)
 	if !ok {
@@ -34,14 +34,7 @@ func Mark(key string) string {
 	return markOf(sum)
 }
 
-// Current returns whom the key with a subject authenticates now, and the key's [Mark]. valid is
-// false if the key was removed or revoked, or has expired.
-func (a *Authenticator) Current(subject string) (by auth.Principal, mark string, valid bool) {
-	e, _, valid := a.holder(subject)
-	return e.by, markOf(e.hash), valid
-}
-
 func markOf(h hash) string {
 	sum := sha256.Sum256(append([]byte("session "), h[:]...))
-	return hex.EncodeToString(sum[:16])
+	return hex.EncodeToString(sum[:8])
 }

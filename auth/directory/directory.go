@@ -10,6 +10,7 @@
 package directory
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -75,7 +76,8 @@ type Entry struct {
 func New(cfg Config) *Directory { return &Directory{cfg: cfg, noted: map[store.Scope]noted{}} }
 
 // Complete returns p, which says then whether the person whom its operator names has been seen in its
-// tenant. A person of whom this program remembers other roles is written anew. Any error means that this is not known: the caller has to try again.
+// tenant. If that is a login with a person of its own, p has both. A person of whom this program remembers
+// other roles is written anew. Any error means that this is not known: the caller has to try again.
 func (d *Directory) Complete(ctx context.Context, p auth.Principal) (auth.Principal, error) {
 	d.mu.Lock()
 	last, known := d.noted[store.Owner(p.Tenant, p.Subject)]
@@ -86,12 +88,24 @@ func (d *Directory) Complete(ctx context.Context, p auth.Principal) (auth.Princi
 	if !slices.Contains(d.cfg.Operators, p.Method) || p.Person == "" || p.PersonSeen {
 		return p, nil
 	}
-	// The index may have rows that are damaged, which show nobody.
 	page, err := d.cfg.Store.Rows(ctx, store.Tenant(p.Tenant), store.RowQuery{Kind: rowPerson, Index: indexName, Prefix: indexKey(p.Tenant, auth.PersonName(p.Person))})
 	if err != nil {
 		return auth.Principal{}, fmt.Errorf("look up the person of %s: %w", p.Subject, err)
 	}
-	p.PersonSeen = slices.ContainsFunc(page.Rows, func(r store.Row) bool { return !r.Damaged })
+	person := ""
+	for _, row := range page.Rows {
+		var e Entry
+		if row.Damaged || json.Unmarshal(row.Value, &e) != nil {
+			return p, nil // it shows nobody
+		}
+		if e.Person = cmp.Or(e.Person, p.Person); person != "" && auth.PersonName(e.Person) != auth.PersonName(person) {
+			return p, nil // logins of two persons have this name
+		}
+		person = e.Person
+	}
+	if p.PersonSeen = person != ""; p.PersonSeen && auth.PersonName(person) != auth.PersonName(p.Person) {
+		p.Person, p.Login = person, p.Person
+	}
 	return p, nil
 }
 

@@ -100,6 +100,32 @@ func TestPersonOfAKey(t *testing.T) {
 	}
 }
 
+// A key that names a login is the person whom the login's provider names, too, and nobody for certain if logins
+// of two persons have that name.
+func TestLoginThatAKeyNames(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	d := w.open()
+	key := auth.Principal{Tenant: "acme", Subject: "key:k", Person: "corp:B1", Method: "api_key"}
+	want := key
+	for _, step := range []struct {
+		subject, person string // of the login that is seen
+		want            auth.Principal
+	}{
+		{"corp:b1", "", auth.Principal{Person: "corp:B1", PersonSeen: true}},
+		{"corp:b1", "bob@example.com", auth.Principal{Person: "bob@example.com", PersonSeen: true, Login: "corp:B1"}},
+		{"partner:b2", "Bob@example.com", auth.Principal{Person: "bob@example.com", PersonSeen: true, Login: "corp:B1"}},
+		{"corp:B1", "carl@example.com", auth.Principal{Person: "corp:B1"}},
+	} {
+		d.Remember(t.Context(), auth.Principal{Tenant: "acme", Subject: step.subject, Person: step.person, PersonSeen: step.person != "", Method: "oidc"})
+		want.Person, want.PersonSeen, want.Login = step.want.Person, step.want.PersonSeen, step.want.Login
+		got, err := d.Complete(t.Context(), key)
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Errorf("after %s was seen as %q: %v (-want +got):\n%s", step.subject, step.person, err, diff)
+		}
+	}
+}
+
 // A person is written once an hour, and when their roles change.
 func TestPersonIsWrittenRarely(t *testing.T) {
 	t.Parallel()

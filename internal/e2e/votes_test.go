@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	a2aserver "a2a-server"
 	"a2a-server/approval"
@@ -210,6 +211,114 @@ gates: [{tool: transfer_money, %s}]
 	}
 }
 
+// The key of somebody who has a login is no second person, however login and key name them: in another case,
+// or by a login whose person another provider names, too.
+func TestKeyIsNoSecondPerson(t *testing.T) {
+	t.Parallel()
+	corp, partner := newTokenProvider(t), newTokenProvider(t)
+	bearer := func(p *tokenProvider, subject string) []string {
+		return []string{"Authorization", "Bearer " + token("k1", p.claims("acme", subject, "x", map[string]any{"employee": "bob@example.com"}))}
+	}
+	for name, tc := range map[string]struct {
+		person string   // of the key
+		login  []string // of the same person, who requests or votes
+		seen   []string // another login of theirs; nil: none
+	}{
+		"in another case": {"proxy:bob@example.com", []string{"X-User", "Bob@Example.com"}, nil},
+		"in auth.people":  {"proxy:rob", []string{"X-User", "Robert"}, []string{"X-User", "Rob"}},
+		"at two issuers":  {"corp:b1", bearer(partner, "b2"), bearer(corp, "b1")},
+	} {
+		for _, gate := range []string{"four_eyes: true", "people: 2"} {
+			t.Run(name+", "+gate, func(t *testing.T) {
+				t.Parallel()
+				v := &voters{t: t, keys: map[string]string{}}
+				file := filepath.Join(t.TempDir(), "keys.yaml")
+				v.keys["bob"] = newKey(t, file, apikey.Key{ID: "bob", Person: tc.person, Tenant: "acme", Roles: []string{auth.RoleApprover}})
+				config, _ := configured(t, fmt.Sprintf(`
+auth:
+  tenant: acme
+  keys: {file: %q}
+  proxy: {header: X-User, from: [127.0.0.1], tenant: acme, roles: [approver, requester]}
+  people: {robert: ["proxy:rob", "proxy:robert"]}
+  oidc:
+    - {name: corp, issuer: %q, audiences: [a2a], networks: [127.0.0.1], person: employee, roles: [approver, requester]}
+    - {name: partner, issuer: %q, audiences: [a2a], networks: [127.0.0.1], person: employee, roles: [approver, requester]}
+gates: [{tool: transfer_money, %s}]
+`, file, corp.URL, partner.URL, gate))
+				v.instance = start(t, config)
+				if tc.seen != nil {
+					if got, said := v.sendAs(t, message("m0", "/echo text=x"), tc.seen...); got.ID == "" {
+						t.Fatal(said)
+					}
+				}
+				got, said := v.sendAs(t, message("m1", "/transfer_money amount=1 to=x"), tc.login...)
+				if got.ID == "" {
+					t.Fatal(said)
+				}
+				path := "/api/v1/approvals/" + got.ID + ".a1"
+				approve := func(header []string) int {
+					_, text := v.do(t, http.MethodGet, path, "", tc.login...)
+					var d client.ApprovalDetail
+					if err := json.Unmarshal([]byte(text), &d); err != nil {
+						t.Fatal(err, text)
+					}
+					status, _ := v.do(t, http.MethodPost, path+"/decision", fmt.Sprintf(`{"decision":"approve","digest":%q}`, d.Approval.Digest), header...)
+					return status
+				}
+				if strings.HasPrefix(gate, "people") && approve(tc.login) != http.StatusAccepted {
+					t.Fatal("the login has no vote")
+				}
+				if status := approve(v.header("bob")); status == http.StatusOK {
+					t.Error("the call runs with two logins of one person")
+				}
+			})
+		}
+	}
+}
+
+// What a key does after it was replaced in its file, and before the server has read that, does not count
+// once the server has.
+func TestKeyThatWasReplaced(t *testing.T) {
+	t.Parallel()
+	v := &voters{t: t, keys: map[string]string{}}
+	file := filepath.Join(t.TempDir(), "keys.yaml")
+	v.keys["alice"] = newKey(t, file, apikey.Key{ID: "alice", Tenant: "acme", Roles: []string{auth.RoleRequester}})
+	for _, id := range []string{"bob", "carl"} {
+		v.keys[id] = newKey(t, file, apikey.Key{ID: id, Tenant: "acme", Roles: []string{auth.RoleApprover}})
+	}
+	config, _ := configured(t, fmt.Sprintf(`
+auth: {keys: {file: %q}}
+gates: [{tool: echo, grants: {scopes: [time], max: 240h}}, {tool: transfer_money, people: 2}]
+`, file))
+	v.instance = start(t, config)
+	asked, said := v.sendAs(t, message("m1", "/echo text=x"), v.header("alice")...)
+	if asked.Status.State != waits {
+		t.Fatal(said)
+	}
+	votes := v.ask("m2") + ".a1"
+	if _, err := apikey.Add(file, apikey.Key{ID: "bob", Tenant: "acme", Roles: []string{auth.RoleApprover}, Created: time.Now()}, true); err != nil {
+		t.Fatal(err)
+	}
+	if status, said := v.decide("bob", asked.ID+".a1", client.Decision{Decision: client.Approve, Grant: &client.GrantRequest{Scope: string(approval.GrantTime)}}); status != http.StatusOK {
+		t.Fatalf("the old key: %d %s", status, said)
+	}
+	v.want("bob", votes, client.Approve, http.StatusAccepted)
+	for _, path := range []string{"/api/v1/approvals/" + votes, "/api/v1/grants", "/api/v1/audit"} {
+		if _, text := v.do(t, http.MethodGet, path, "", v.header("carl")...); strings.Contains(text, apikey.Mark(v.keys["bob"])) || !strings.Contains(text, "key:bob") {
+			t.Errorf("%s shows the mark of a key, or not its subject: %s", path, text)
+		}
+	}
+	if err := v.server.Reload(); err != nil {
+		t.Fatal(err)
+	}
+	if status, said := v.decide("carl", votes, client.Decision{Decision: client.Approve}); status == http.StatusOK {
+		t.Errorf("the vote of the old key counts: %s", said)
+	}
+	if got, said := v.sendAs(t, message("m3", "/echo text=x"), v.header("alice")...); got.Status.State != waits || !strings.Contains(said, "their API key was revoked, replaced") {
+		t.Errorf("the grant of the old key covers a call: %s", said)
+	}
+}
+
 // One of finance and one of legal: the gates of a call that both ask.
 func TestPeopleOfTwoGates(t *testing.T) {
 	t.Parallel()
@@ -265,7 +374,7 @@ func TestVoteOfARevokedRole(t *testing.T) {
 	task := v.ask("m1")
 	answer := approval.Decision{ID: task + ".a1", Type: approval.Approve}
 	member := func(name string, roles ...string) auth.Principal {
-		return auth.Principal{Tenant: "acme", Subject: "key:" + name, Roles: append(roles, auth.RoleApprover), Method: "api_key"}
+		return auth.Principal{Tenant: "acme", Subject: "key:" + name, Roles: append(roles, auth.RoleApprover), Method: "api_key", Mark: apikey.Mark(v.keys[name])}
 	}
 	votes := func(by, now auth.Principal) error {
 		all := v.server.Approvals().Renewing(func(context.Context) (auth.Principal, error) { return now, nil })

@@ -70,6 +70,8 @@ func approvalRows() []row {
 		{"approval/web", "visit.decide", never("Tool"), "TestDestructive", "a destructive call takes two steps"},
 		{"auth", "Principal.involved", use("Chain", "Chain[:0]"), "TestShares", "four eyes: who acts for somebody is counted"},
 		{"auth", "Principal.DistinctFrom", never("p.Doubtful"), "TestDistinctFrom", "a name that nobody has had is no other person"},
+		{"auth", "folded", returns("person"), "TestKeyIsAsDistinctAsTheLoginThatItNames", "the case of a name makes no second person"},
+		{"auth/directory", "Directory.Complete", skip("p.Login"), "TestLoginThatAKeyNames", "a key is the person whom the provider of its login names"},
 		{"auth/oidc", "email", never(`claims "email_verified"`), "TestEmailThatIsNone", "a mail goes only to an address that the issuer has verified"},
 		{"auth/oidc", "issuer.principal", never(`Person ""`), "TestRefused/no person", "a token without the claim of its person is refused"},
 		{"auth/oidc", "issuer.principal", never("showsPerson"), "TestDoubtIsAService", "a token that shows no person is a service's"},

@@ -932,7 +932,7 @@ func TestMakersOfGrants(t *testing.T) {
 				maker.Roles = []string{auth.RoleApprover, "sre"}
 				var looks atomic.Int64
 				var changed atomic.Bool
-				w.cfg.Current = func(_ context.Context, was auth.Principal, _ time.Time) (auth.Principal, error) {
+				w.cfg.Current = func(_ context.Context, was auth.Principal) (auth.Principal, error) {
 					if !changed.Load() {
 						return was, nil
 					}
@@ -994,7 +994,7 @@ func TestVoteOfAWithdrawnKey(t *testing.T) {
 			runInMemory(t, fmt.Sprintf("%s, late %t", name, late), func(t *testing.T, w *world) {
 				voter := func(name string) auth.Principal { return member(name, auth.RoleApprover) }
 				var withdrawn atomic.Bool
-				w.cfg.Current = func(_ context.Context, was auth.Principal, _ time.Time) (auth.Principal, error) {
+				w.cfg.Current = func(_ context.Context, was auth.Principal) (auth.Principal, error) {
 					if withdrawn.Load() && was.Subject == "bob" {
 						return auth.Principal{}, tc.gone
 					}
@@ -1057,42 +1057,70 @@ func TestGrantAfterAnEscalation(t *testing.T) {
 }
 
 // A call that a grant has let start, and whose job runs while the grant lapses, is asked about as one that
-// has started; who rejects it does not know what came of it.
+// has started; whatever keeps it from going on, nobody knows what came of it.
 func TestGrantLapsesWhileItsCallWaits(t *testing.T) {
-	inMemory(t, func(t *testing.T, w *world) {
-		var withdrawn atomic.Bool
-		w.cfg.Current = func(_ context.Context, was auth.Principal, _ time.Time) (auth.Principal, error) {
-			if withdrawn.Load() {
-				return auth.Principal{}, &auth.WithdrawnError{Why: "they have not been seen", Unseen: true}
-			}
-			return was, nil
+	ends := func(how string) func(*testing.T, *world) {
+		return func(t *testing.T, w *world) { callOfALapsedGrant(t, w, how) }
+	}
+	for _, how := range []string{"it is rejected", "nobody answers", "its task is canceled", "a hook denies it"} {
+		runInMemory(t, how, ends(how))
+	}
+}
+
+func callOfALapsedGrant(t *testing.T, w *world, how string) {
+	var withdrawn atomic.Bool
+	w.cfg.Current = func(_ context.Context, was auth.Principal) (auth.Principal, error) {
+		if withdrawn.Load() {
+			return auth.Principal{}, &auth.WithdrawnError{Why: "they have not been seen", Unseen: true}
 		}
-		started := 0
-		w.cfg.Policy = policy(t, mails(approval.GrantTerms{}))
-		w.startTools(newKeeper("send_mail", func(ctx tool.Context, n int) (map[string]any, error) {
-			if _, resumed := tool.Resumed(ctx); !resumed {
-				started++
-			}
-			if n%2 != 0 {
-				return nil, &tool.Suspension{Wake: time.Now().Add(time.Minute), State: json.RawMessage(`{"job":7}`)}
-			}
-			return map[string]any{"sent": true}, nil
-		}))
-		first := w.mail(alice, "", args{})
-		w.grantOf(alice, first, approval.GrantRequest{Scope: approval.GrantTime})
-		pass(2 * time.Minute)
-		w.ended(first.ID)
-		id := w.begin(w.calls("send_mail", args{}))
-		withdrawn.Store(true)
-		pass(time.Minute)
-		q := w.onlyOne(id)
+		return was, nil
+	}
+	w.cfg.Hooks = append(w.cfg.Hooks, func(agent.ReadonlyContext, tool.ToolCall) (task.HookResult, error) {
+		if withdrawn.Load() && how == "a hook denies it" {
+			return task.HookResult{Deny: "no mails today"}, nil
+		}
+		return task.HookResult{}, nil
+	})
+	started := 0
+	gate := mails(approval.GrantTerms{})
+	gate.Terms.Expires = time.Hour
+	w.cfg.Policy = policy(t, gate)
+	w.startTools(newKeeper("send_mail", func(ctx tool.Context, n int) (map[string]any, error) {
+		if _, resumed := tool.Resumed(ctx); !resumed {
+			started++
+		}
+		if n%2 != 0 {
+			return nil, &tool.Suspension{Wake: time.Now().Add(time.Minute), State: json.RawMessage(`{"job":7}`)}
+		}
+		return map[string]any{"sent": true}, nil
+	}))
+	first := w.mail(alice, "", args{})
+	w.grantOf(alice, first, approval.GrantRequest{Scope: approval.GrantTime})
+	pass(2 * time.Minute)
+	w.ended(first.ID)
+	id := w.begin(w.calls("send_mail", args{}))
+	withdrawn.Store(true)
+	pass(time.Minute)
+	for _, q := range w.waiting(id) {
 		if !strings.Contains(q.Hint, "send_mail has started, and waits") {
 			t.Errorf("the question says %q", q.Hint)
 		}
-		w.must(w.engine.Approvals().Decide(w.ctx(), alice, approval.Decision{ID: q.ID, Type: approval.Reject}))
-		w.ended(id)
-		if said := statusText(w.get(id)); !strings.Contains(said, "had started, and is not continued") || started != 2 {
-			t.Errorf("after %d starts the task says %q", started, said)
+		switch how {
+		case "it is rejected":
+			w.must(w.engine.Approvals().Decide(w.ctx(), alice, approval.Decision{ID: q.ID, Type: approval.Reject}))
+		case "its task is canceled":
+			w.must(w.engine.Approvals().Decide(w.ctx(), alice, approval.Decision{ID: q.ID, Type: approval.Cancel}))
 		}
-	})
+	}
+	pass(2 * time.Hour)
+	w.ended(id)
+	var ends []string
+	for _, a := range w.audits(id) {
+		if a.What == approval.AuditFinished {
+			ends = append(ends, a.Outcome+": "+a.Reason)
+		}
+	}
+	if len(ends) != 1 || !strings.HasPrefix(ends[0], "unknown: the ") || !strings.Contains(ends[0], "started, and") || started != 2 {
+		t.Errorf("after %d starts the call ended %q; the task says %q", started, ends, statusText(w.get(id)))
+	}
 }

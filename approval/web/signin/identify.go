@@ -10,7 +10,6 @@ import (
 
 	"a2a-server/approval/api"
 	"a2a-server/auth"
-	"a2a-server/auth/apikey"
 	"a2a-server/internal/httpd"
 	"a2a-server/store"
 )
@@ -102,9 +101,9 @@ func (s *SignIn) current(ctx context.Context, v *session) (by auth.Principal, va
 		if s.cfg.Keys == nil {
 			return auth.Principal{}, false
 		}
-		is, mark, known := s.cfg.Keys.Current(v.By.Subject)
+		is, _, known := s.cfg.Keys.Holder(v.By.Subject)
 		is = s.cfg.Complete(ctx, is)
-		if !known || mark != v.Mark || is.Tenant != v.By.Tenant {
+		if !known || is.Mark != v.Mark || is.Tenant != v.By.Tenant {
 			return auth.Principal{}, false
 		}
 		if !is.Expires.IsZero() {
@@ -185,7 +184,7 @@ func (s *SignIn) withKey(w http.ResponseWriter, r *http.Request) {
 		s.failed(w, r, err, next)
 		return
 	}
-	s.enter(w, r, session{By: by, Way: wayKey, Mark: apikey.Mark(key)}, next)
+	s.enter(w, r, session{By: by, Way: wayKey, Mark: by.Mark}, next)
 }
 
 // enter begins a session and sends the browser on.

@@ -133,9 +133,10 @@ func rolesByGroup(_ *loader, n strictyaml.Node) map[string][]string {
 	})
 }
 
-// peopleOf reads the subjects of persons. A subject is of one person.
+// peopleOf reads the subjects of persons. A subject is of one person, in whatever case.
 func peopleOf(_ *loader, n strictyaml.Node) auth.People {
-	first := once()
+	seen := once()
+	first := func(text string) error { return seen(auth.PersonName(text)) }
 	return byName(n, "lists of subjects", `{alice: ["key:alice", "corp:alice"]}`, anyName, func(n strictyaml.Node) []string {
 		return texts(n, "a list of subjects", `; write it as ["key:alice", "corp:alice"]`, setting.NotEmpty("a subject, or remove it"), setting.OneLine, first)
 	})

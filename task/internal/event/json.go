@@ -149,6 +149,8 @@ func appendPrincipal(dst []byte, name string, p *auth.Principal) []byte {
 	if p.PersonSeen {
 		dst = append(dst, `,"person_seen":true`...)
 	}
+	dst = appendTextField(dst, `,"login":`, p.Login)
+	dst = appendTextField(dst, `,"mark":`, p.Mark)
 	dst = appendTextField(dst, `,"kind":`, string(p.Kind))
 	dst = appendTexts(dst, `,"roles":`, p.Roles)
 	dst = appendTexts(dst, `,"chain":`, p.Chain)

@@ -74,7 +74,7 @@ func (d *Draft) endAll(state a2a.TaskState, says string) error {
 				continue
 			}
 			outcome, why := task.OutcomeCanceled, "the task has ended"
-			if c.Attempt > 0 && !c.Paused {
+			if c.Attempt > 0 {
 				outcome, why = task.OutcomeUnknown, "the task has ended; the call had been started, and its outcome is unknown"
 			}
 			if c.State == fold.CallRunning {

@@ -22,7 +22,7 @@ import (
 // it; what nobody approved, when nobody would be asked about it now.
 func TestEntryOfACallThatStood(t *testing.T) {
 	t.Parallel()
-	const entered, asked, denied, invalid, waits = "entered", "asked", "denied", "invalid", "waits"
+	const entered, asked, unknown, waits = "entered", "asked", "unknown", "waits"
 	changes := map[string]func(t *testing.T, k *desk, pay *fake){
 		"nothing":        func(*testing.T, *desk, *fake) {},
 		"the definition": func(_ *testing.T, _ *desk, pay *fake) { pay.schema = amounts("to anybody") },
@@ -46,16 +46,16 @@ func TestEntryOfACallThatStood(t *testing.T) {
 		want     map[string]string
 	}{
 		"approved": {approved: true, want: map[string]string{
-			"the definition": asked, "what it takes": invalid, "it is gone": invalid, "its toolset is down": waits, "it is denied": denied,
+			"the definition": asked, "what it takes": unknown, "it is gone": unknown, "its toolset is down": waits, "it is denied": unknown,
 		}},
 		"approved and confirmed": {approved: true, confirms: true, want: map[string]string{
-			"the definition": asked, "what it takes": invalid, "it is gone": invalid, "its toolset is down": waits, "it is denied": denied,
+			"the definition": asked, "what it takes": unknown, "it is gone": unknown, "its toolset is down": waits, "it is denied": unknown,
 		}},
 		"nobody approved": {want: map[string]string{
-			"what it takes": invalid, "it is gone": invalid, "its toolset is down": waits, "it is denied": denied, "it asks now": asked, "another rule asks": asked,
+			"what it takes": unknown, "it is gone": unknown, "its toolset is down": waits, "it is denied": unknown, "it asks now": asked, "another rule asks": asked,
 		}},
 		"nobody approved, confirmed": {confirms: true, want: map[string]string{
-			"what it takes": invalid, "it is gone": invalid, "its toolset is down": waits, "it is denied": denied, "it asks now": asked, "another rule asks": asked,
+			"what it takes": unknown, "it is gone": unknown, "its toolset is down": waits, "it is denied": unknown, "it asks now": asked, "another rule asks": asked,
 		}},
 	} {
 		for what, change := range changes {

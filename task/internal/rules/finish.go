@@ -46,12 +46,15 @@ func (d *entering) complete(c *fold.Call, outcome task.Outcome, result json.RawM
 	return d.finish(c, outcome, result, "", nil)
 }
 
-// notRun ends a call that is not run, or not run again. If an earlier run of it may have
+// notRun ends a call that is not run, not run again, or not continued. If an earlier run of it may have
 // had an effect, the outcome is unknown, whatever it is that keeps the call from running.
 func (d *entering) notRun(c *fold.Call, outcome task.Outcome, why string) error {
-	if c.Cause != "" {
+	switch {
+	case c.Cause != "":
 		outcome = task.OutcomeUnknown
 		why = fmt.Sprintf("the result of the call is unknown: %s; and it is not run again: %s", c.Why, why)
+	case c.Paused:
+		outcome, why = task.OutcomeUnknown, "the call had started, and is not continued: "+why
 	}
 	return d.finish(c, outcome, nil, why, nil)
 }
@@ -62,9 +65,6 @@ func (d *entering) rejected(c *fold.Call, a *fold.Approval) error {
 	text := rejection(a)
 	if a.Kind == approval.KindOutcome {
 		return d.finish(c, task.OutcomeUnknown, nil, text, nil)
-	}
-	if c.Paused {
-		return d.finish(c, task.OutcomeUnknown, nil, "the call had started, and is not continued: "+text, nil)
 	}
 	if c.Attempt == 0 {
 		d.artifact(&event.ArtifactUpdate{ID: c.ID, Name: c.Tool, Parts: event.TextPart(visible.Text(text)), Last: true})

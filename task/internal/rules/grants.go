@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"time"
 
 	"a2a-server/approval"
 	"a2a-server/auth"
@@ -144,7 +143,7 @@ func (d *asking) standing(c *fold.Call, x *examined) (_ *usedGrant, lapsed strin
 
 // maker returns who has made a grant, as they are now, or why it covers nothing.
 func (d *asking) maker(g *approval.Grant) (by auth.Principal, why string) {
-	by, err := d.current(g.By, g.Made)
+	by, err := d.current(g.By)
 	if err == nil {
 		return by, ""
 	}
@@ -156,11 +155,11 @@ func (d *asking) maker(g *approval.Grant) (by auth.Principal, why string) {
 }
 
 // current returns who somebody that has decided is now.
-func (d *asking) current(was auth.Principal, at time.Time) (auth.Principal, error) {
+func (d *asking) current(was auth.Principal) (auth.Principal, error) {
 	if d.at.Current == nil {
 		return was, nil
 	}
-	return d.at.Current(d.at.Ctx, was, at)
+	return d.at.Current(d.at.Ctx, was)
 }
 
 // Holds reports whether the makers of the grants by which calls of the draft start are who they were
@@ -179,7 +178,7 @@ func (d *Draft) Holds() bool {
 		if !u.needed {
 			return false
 		}
-		by, err := d.current(u.By, u.Made)
+		by, err := d.current(u.By)
 		return err != nil || !by.Equal(u.by)
 	})
 }
@@ -190,7 +189,7 @@ func (d *Draft) Holds() bool {
 func (d *asking) withdrawn(a *approval.Approval) string {
 	for i := range a.Votes {
 		v := &a.Votes[i]
-		_, err := d.current(v.By, v.At)
+		_, err := d.current(v.By)
 		gone, is := errors.AsType[*auth.WithdrawnError](err)
 		switch {
 		case err == nil || v.Digest != a.Digest || is && gone.Unseen:

@@ -84,11 +84,11 @@ func (e *Env) Accepted(ctx context.Context, by auth.Principal) {
 }
 
 // Current calls Config.Current.
-func (e *Env) Current(ctx context.Context, was auth.Principal, at time.Time) (auth.Principal, error) {
+func (e *Env) Current(ctx context.Context, was auth.Principal) (auth.Principal, error) {
 	if e.current == nil {
 		return was, nil
 	}
-	return e.current(ctx, was, at)
+	return e.current(ctx, was)
 }
 
 // At calls Config.CrashPoint at a named point.
