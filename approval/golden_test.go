@@ -72,14 +72,14 @@ func checkFull(t *testing.T, v reflect.Value, path string) {
 
 func fullPrincipal(subject string) auth.Principal {
 	return auth.Principal{
-		Tenant: "acme", Subject: subject, Person: subject + "@x", PersonSeen: true, Kind: auth.KindService,
+		Tenant: "acme", Subject: subject, Person: subject + "@x", PersonSeen: true, Login: "corp:1", Mark: "1f", Kind: auth.KindService,
 		Roles: []string{"ops"}, Chain: []string{"agent", "alice"}, Method: "bearer",
 	}
 }
 
 // earlier returns p as it was stored before there were kinds and persons.
 func earlier(p auth.Principal) auth.Principal {
-	p.Person, p.PersonSeen, p.Kind = "", false, ""
+	p.Person, p.PersonSeen, p.Login, p.Mark, p.Kind = "", false, "", "", ""
 	return p
 }
 

@@ -2,7 +2,6 @@ package main
 
 func protocolRows() []row {
 	return []row{
-		{".", "Server.current", never("err named was.Tenant"), "internal/e2e TestMakerOfAGrant", "a key that is revoked makes no grant"},
 		{".", "Server.current", always("Mark"), "internal/e2e TestKeyThatWasReplaced", "what a key did that was replaced does not count"},
 		{".", "Server.Close", before("release", "return nil"), "internal/e2e TestClose", "a server that never ran gives its port and its store back"},
 		{".", "running.awaitSettled", use("false", "true"), "internal/e2e TestRestoredServerStopsWhileStarting", "a start that is cut off serves nothing"},

@@ -49,12 +49,12 @@ func (d *entering) complete(c *fold.Call, outcome task.Outcome, result json.RawM
 // notRun ends a call that is not run, not run again, or not continued. If an earlier run of it may have
 // had an effect, the outcome is unknown, whatever it is that keeps the call from running.
 func (d *entering) notRun(c *fold.Call, outcome task.Outcome, why string) error {
-	switch {
-	case c.Cause != "":
-		outcome = task.OutcomeUnknown
-		why = fmt.Sprintf("the result of the call is unknown: %s; and it is not run again: %s", c.Why, why)
-	case c.Paused:
-		outcome, why = task.OutcomeUnknown, "the call had started, and is not continued: "+why
+	started := "the call had started, and is not continued: "
+	if c.Cause != "" {
+		started = fmt.Sprintf("the result of the call is unknown: %s; and it is not run again: ", c.Why)
+	}
+	if c.Cause != "" || c.Paused {
+		outcome, why = task.OutcomeUnknown, started+why
 	}
 	return d.finish(c, outcome, nil, why, nil)
 }
