@@ -95,11 +95,10 @@ func (d *Directory) Complete(ctx context.Context, p auth.Principal) (auth.Princi
 	person := ""
 	for _, row := range page.Rows {
 		var e Entry
-		if row.Damaged || json.Unmarshal(row.Value, &e) != nil {
-			return p, nil // it shows nobody
-		}
-		if e.Person = cmp.Or(e.Person, p.Person); person != "" && auth.PersonName(e.Person) != auth.PersonName(person) {
-			return p, nil // logins of two persons have this name
+		readable := !row.Damaged && json.Unmarshal(row.Value, &e) == nil
+		e.Person = cmp.Or(e.Person, p.Person)
+		if !readable || person != "" && auth.PersonName(e.Person) != auth.PersonName(person) {
+			return p, nil // it shows nobody, or the logins of two persons have this name
 		}
 		person = e.Person
 	}

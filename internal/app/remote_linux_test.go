@@ -274,7 +274,7 @@ func TestGrantsOfTheCommandLine(t *testing.T) {
 	run(2, "or --by", "approvals", "grants", "revoke")
 	run(2, "or --by", "approvals", "grants", "revoke", all.Grants[0].ID, "--by", all.Grants[0].By.Subject)
 	run(0, "there are no grants by key:nobody", "approvals", "grants", "revoke", "--by", "key:nobody")
-	run(0, all.Grants[0].ID+" is revoked", "approvals", "grants", "revoke", "--by", all.Grants[0].By.Subject, "--reason", "enough")
+	run(0, all.Grants[0].ID+" is revoked", "approvals", "grants", "revoke", "--by", strings.ToUpper(all.Grants[0].By.Subject), "--reason", "enough")
 	run(0, "there are no grants", "approvals", "grants", "list")
 	run(3, "no terminal to ask on", "send", "/echo text=hi")
 	server, err := client.New(client.Config{URL: s.url})

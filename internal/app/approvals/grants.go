@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -89,7 +90,7 @@ func grantsBy(ctx context.Context, s *remote.Server, by string) (ids []string, e
 			return nil, s.Explain(err)
 		}
 		for i := range page.Items {
-			if maker := &page.Items[i].By; maker.Subject == by || maker.Person == by {
+			if maker := &page.Items[i].By; strings.EqualFold(maker.Subject, by) || strings.EqualFold(maker.Person, by) {
 				ids = append(ids, page.Items[i].ID)
 			}
 		}

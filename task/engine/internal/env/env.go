@@ -45,12 +45,13 @@ type Env struct {
 	Limits task.Limits
 	Ctx    context.Context //nolint:containedctx // for everything that outlives a request; ended by End
 	Busy   Group           // turns and other work that a stop waits for
+	// Current is Config.Current.
+	Current auth.Current
 
 	clock    func() time.Time
 	host     Host
 	points   func(point string)
 	accepted func(context.Context, auth.Principal)
-	current  auth.Current
 	rules    atomic.Pointer[rules.Rules]
 	end      context.CancelCauseFunc
 	hold     hold
@@ -58,7 +59,7 @@ type Env struct {
 
 // New returns an Env without rules: call [Env.SetRules].
 func New(cfg Config) *Env {
-	e := &Env{Store: cfg.Store, Log: cfg.Log, Limits: cfg.Limits, clock: cfg.Now, host: cfg.Host, points: cfg.CrashPoint, accepted: cfg.Accepted, current: cfg.Current, hold: newHold(cfg.Held)}
+	e := &Env{Store: cfg.Store, Log: cfg.Log, Limits: cfg.Limits, clock: cfg.Now, host: cfg.Host, points: cfg.CrashPoint, accepted: cfg.Accepted, Current: cfg.Current, hold: newHold(cfg.Held)}
 	e.Ctx, e.end = context.WithCancelCause(context.Background())
 	return e
 }
@@ -81,14 +82,6 @@ func (e *Env) Accepted(ctx context.Context, by auth.Principal) {
 	if e.accepted != nil {
 		e.accepted(ctx, by)
 	}
-}
-
-// Current calls Config.Current.
-func (e *Env) Current(ctx context.Context, was auth.Principal) (auth.Principal, error) {
-	if e.current == nil {
-		return was, nil
-	}
-	return e.current(ctx, was)
 }
 
 // At calls Config.CrashPoint at a named point.
