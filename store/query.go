@@ -41,6 +41,13 @@ type RowQuery struct {
 	Prefix []byte // with Index: only keys with this prefix
 	Limit  int    // Defaults to 50; at most 1,000.
 	Cursor string
+
+	// Bytes ends the page before the row with which its values would have more bytes, but not
+	// before its first row. 0: no limit.
+	Bytes int
+
+	// Keys selects rows without their Rev, Value and Damaged: the values of rows of tasks are not read.
+	Keys bool
 }
 
 // Validate returns ErrInvalid if the contract does not allow q for s.
@@ -68,6 +75,8 @@ type Row struct {
 	Rev   uint64 // 1 when first put, then 1 more each time
 	Value []byte
 
+	IndexKey []byte // with RowQuery.Index: the key in that index by which the row was found
+
 	Damaged bool // Rev and Value are lost
 }
 
@@ -75,6 +84,12 @@ type Row struct {
 type RowPage struct {
 	Rows []Row
 	Next string // "": last page
+}
+
+// Ends reports whether a page with n rows ends before the row with which their values have size
+// bytes. It is for implementations.
+func (q RowQuery) Ends(n, size int) bool {
+	return n == PageSize(q.Limit) || n > 0 && q.Bytes > 0 && size > q.Bytes
 }
 
 // PageSize applies the default and the maximum to the limit of a list.

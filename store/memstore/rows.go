@@ -142,18 +142,33 @@ func (h *handle) Rows(ctx context.Context, s store.Scope, q store.RowQuery) (sto
 
 	var page store.RowPage
 	var last string
+	size := 0
 	for position, r := range h.db.query(s, q, string(cursor)) {
 		if !s.Covers(h.db.owner(r.id.in)) || !selects(q, s, r.id) {
 			continue
 		}
-		if len(page.Rows) == store.PageSize(q.Limit) {
+		one := store.Row{Kind: r.id.kind, Task: r.id.in.task, Context: r.id.in.context, Key: []byte(r.id.key), IndexKey: r.indexKey(q.Index, position)}
+		if !q.Keys {
+			one.Rev, one.Value = r.rev, r.value
+		}
+		if size += len(one.Value); q.Ends(len(page.Rows), size) {
 			page.Next = q.EncodeCursor(s, []byte(last))
 			break
 		}
 		last = position
-		page.Rows = append(page.Rows, store.Row{Kind: r.id.kind, Task: r.id.in.task, Context: r.id.in.context, Key: []byte(r.id.key), Rev: r.rev, Value: r.value})
+		page.Rows = append(page.Rows, one)
 	}
 	return page, nil
+}
+
+// indexKey returns the key in an index that gives the row this position in it; nil for "", no index.
+func (r *row) indexKey(index, position string) []byte {
+	for _, ix := range r.index {
+		if ix.Index == index && position == ordered(ix.Key)+r.id.in.key()+r.id.key {
+			return ix.Key
+		}
+	}
+	return nil
 }
 
 // query yields the rows that q may select, in its order, with their positions, from after a

@@ -185,6 +185,12 @@ func rowsAll(ctx context.Context, r store.Handle, s store.Scope, q store.RowQuer
 	return pages(q.Limit, func(cursor string) ([]store.Row, string, error) {
 		q.Cursor = cursor
 		page, err := r.Rows(ctx, s, q)
+		for i := range page.Rows { // cases compare what the rows are, and not how they were found
+			key := page.Rows[i].IndexKey
+			if page.Rows[i].IndexKey = nil; q.Index == "" && key != nil || !bytes.HasPrefix(key, q.Prefix) {
+				return nil, "", fmt.Errorf("row %q was found by the key %q", page.Rows[i].Key, key)
+			}
+		}
 		return page.Rows, page.Next, err
 	})
 }

@@ -15,6 +15,7 @@ func rowCases() []testCase {
 	return []testCase{
 		{"life of a row", testRowLife},
 		{"awkward keys", testAwkwardKeys},
+		{"small pages", testSmallPages},
 	}
 }
 
@@ -199,5 +200,54 @@ func (f *fixture) checkRows(t *testing.T, s store.Scope, q store.RowQuery, want 
 	t.Helper()
 	for _, h := range f.h {
 		same(t, want, mustRows(t, h, s, q), "%+v: Rows(%+v)", s, q)
+	}
+}
+
+// A page ends before the row with which its values would be too large, and has a row at least. Keys
+// are listed as the rows are, and have the keys of the index.
+func testSmallPages(t *testing.T, f *fixture) {
+	b := create(alice())
+	var keys []string
+	for i, size := range []int{10, 20, 71, 100, 101, 1, 99, 1} {
+		key := fmt.Sprint(i)
+		keys = append(keys, key)
+		b.Rows = append(b.Rows, put("kind", key, 0, strings.Repeat("x", size), indexed("index", "x"+key)))
+	}
+	f.append(t, b)
+	f.append(t, scopeRows(bob(), put("kind", "own", 0, "x", indexed("index", "x"))))
+	for _, q := range []store.RowQuery{{Kind: "kind"}, {Kind: "kind", Index: "index", Prefix: []byte("x")}, {Kind: "kind", Task: b.Task}} {
+		q.Bytes = 100
+		var sizes []int
+		for more := true; more; more = q.Cursor != "" {
+			page, err := f.next().Rows(t.Context(), alice(), q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			q.Cursor = page.Next
+			sizes = append(sizes, len(page.Rows))
+		}
+		same(t, []int{2, 1, 1, 1, 2, 1}, sizes, "rows of the pages of %+v", q)
+
+		var got, want []store.Row
+		for _, key := range keys {
+			one := store.Row{Kind: "kind", Task: b.Task, Key: []byte(key)}
+			if q.Index != "" {
+				one.IndexKey = []byte("x" + key)
+			}
+			want = append(want, one)
+		}
+		q.Keys, q.Limit = true, 3
+		for more := true; more; more = q.Cursor != "" {
+			page, err := f.next().Rows(t.Context(), alice(), q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			q.Cursor, got = page.Next, append(got, page.Rows...)
+		}
+		same(t, want, got, "rows of %+v", q)
+	}
+	page, err := f.next().Rows(t.Context(), store.System(), store.RowQuery{Kind: "kind", Index: "index", Keys: true})
+	if err != nil || len(page.Rows) != len(keys)+1 || !page.Rows[0].Task.IsZero() || string(page.Rows[0].Key) != "own" || page.Rows[0].Rev != 0 || page.Rows[0].Value != nil {
+		t.Errorf("Rows() of the keys of all owners = %+v, %v", page, err)
 	}
 }

@@ -2,6 +2,7 @@ package read
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -28,14 +29,16 @@ func (l *RowLister) Run(im *boltfile.Image) error {
 		}
 		prefix := layout.AppendWordPrefix(layout.AppendWord(layout.AppendWord(nil, q.Kind), q.Index), q.Prefix)
 		return scan(im.Bucket(layout.BucketRowIdx).Cursor(), prefix, at, func(k, _ []byte) (bool, error) {
-			key, err := rowOf(k)
+			key, indexKey, err := rowOf(k)
 			if err != nil {
 				return false, err
 			}
-			return l.add(key, l.rows.Get(key), k)
+			return l.add(key, k, indexKey, l.rows.Get)
 		})
 	}
-	return scan(l.rows.Cursor(), l.prefix, at, func(k, v []byte) (bool, error) { return l.add(k, v, k) })
+	return scan(l.rows.Cursor(), l.prefix, at, func(k, v []byte) (bool, error) {
+		return l.add(k, k, nil, func([]byte) []byte { return v })
+	})
 }
 
 // rowPrefix returns how the keys of all rows that q may select begin.
@@ -56,6 +59,7 @@ type RowLister struct {
 	query       store.RowQuery
 	prefix      []byte // of the keys of the rows
 	at          []byte // the position of the last row
+	size        int    // of the values
 	Page        store.RowPage
 }
 
@@ -65,7 +69,7 @@ func (l *RowLister) one(key []byte) error {
 	if value == nil {
 		return nil
 	}
-	if _, err := l.add(key, value, key); err != nil {
+	if _, err := l.add(key, key, nil, l.rows.Get); err != nil {
 		return err
 	}
 	if len(l.Page.Rows) > 0 && l.Page.Rows[0].Damaged {
@@ -75,30 +79,45 @@ func (l *RowLister) one(key []byte) error {
 }
 
 // add adds a row that the scope covers, and reports whether the page is full. position is that
-// of the row in the list.
-func (l *RowLister) add(key, value, position []byte) (full bool, err error) {
+// of the row in the list. The value of a row of a foreign task is not read.
+func (l *RowLister) add(key, position, indexKey []byte, read func(key []byte) []byte) (full bool, err error) {
 	if !bytes.HasPrefix(key, l.prefix) {
 		return false, nil // an index has the rows of all places
 	}
-	row, owner, err := rowAt(l.query.Kind, key, value)
+	row, err := rowAt(l.query.Kind, key)
 	if err != nil {
 		return false, err
 	}
-	switch {
-	case l.query.Context != "":
-		row.Context, owner = l.query.Context, l.scope // the key says so, even if the value is damaged
-	case !row.Task.IsZero():
+	row.IndexKey = indexKey
+	owner := l.scope // of a row of a context the key says so, even if the value is damaged
+	if !row.Task.IsZero() {
 		// A row of a task that cannot be read is only for System: its owner is lost.
 		t, err := Task(l.tasks, l.scope, row.Task)
 		if err != nil && (l.scope != store.System() || !errors.Is(err, store.ErrDataLoss)) {
 			return false, nil
 		}
 		owner = t.Owner
+		if l.scope != store.System() && !l.scope.Covers(owner) {
+			return false, nil
+		}
 	}
-	if l.scope != store.System() && !l.scope.Covers(owner) {
+	if !l.query.Keys || row.Task.IsZero() {
+		v, err := layout.DecodeRow(key, read(key))
+		row.Damaged, row.Context = err != nil, v.Context
+		if err == nil {
+			row.Rev, row.Value = v.Rev, append([]byte{}, v.Value...)
+		}
+		if row.Task.IsZero() && l.query.Context == "" {
+			owner = v.Owner
+		}
+	}
+	if row.Context = cmp.Or(l.query.Context, row.Context); l.scope != store.System() && !l.scope.Covers(owner) {
 		return false, nil
 	}
-	if len(l.Page.Rows) == store.PageSize(l.query.Limit) {
+	if l.query.Keys {
+		row.Rev, row.Value, row.Damaged = 0, nil, false
+	}
+	if l.size += len(row.Value); l.query.Ends(len(l.Page.Rows), l.size) {
 		l.Page.Next = l.query.EncodeCursor(l.scope, l.at)
 		return true, nil
 	}
@@ -126,34 +145,27 @@ func scan(c *boltfile.Cursor, prefix, after []byte, fn func(k, v []byte) (bool, 
 
 // rowOf returns the key of the row that a key of rowidx names, after the words of its kind, its
 // index and its index key.
-func rowOf(k []byte) ([]byte, error) {
-	rest := k
+func rowOf(k []byte) (key, indexKey []byte, err error) {
+	key = k
 	for range 3 {
 		var ok bool
-		if _, rest, ok = layout.CutWord(rest); !ok {
-			return nil, fmt.Errorf("%w: index key %x", store.ErrDataLoss, k)
+		if indexKey, key, ok = layout.CutWord(key); !ok {
+			return nil, nil, fmt.Errorf("%w: index key %x", store.ErrDataLoss, k)
 		}
 	}
-	return rest, nil
+	return key, indexKey, nil
 }
 
-// rowAt returns the row at key, copied, and the owner of a row without a task, unless the
-// row is damaged. A nil value means that the row, which an index names, is missing.
-func rowAt(kind string, key, value []byte) (store.Row, store.Scope, error) {
+// rowAt returns the row at key, without what its value says.
+func rowAt(kind string, key []byte) (store.Row, error) {
 	_, rest, ok := layout.CutWord(key)
 	row := store.Row{Kind: kind}
 	if ok {
 		row.Task, rest, ok = layout.CutOwner(rest)
 	}
 	if !ok {
-		return store.Row{}, store.Scope{}, fmt.Errorf("%w: row key %x", store.ErrDataLoss, key)
+		return store.Row{}, fmt.Errorf("%w: row key %x", store.ErrDataLoss, key)
 	}
 	row.Key = bytes.Clone(rest)
-	v, err := layout.DecodeRow(key, value)
-	if err != nil {
-		row.Damaged = true
-		return row, store.Scope{}, nil //nolint:nilerr // the row says so
-	}
-	row.Context, row.Rev, row.Value = v.Context, v.Rev, append([]byte{}, v.Value...)
-	return row, v.Owner, nil
+	return row, nil
 }
