@@ -10,8 +10,14 @@ import (
 
 // Names of a task's rows and due rows. They are on disk.
 const (
-	RowApproval  = "approval" // key: id of the approval; value: its JSON
-	IndexPending = "pending"  // of approvals that wait; see pendingKey
+	RowApproval = "approval" // key: id of the approval; value: its JSON
+	// IndexPending has the pending approvals of a tenant, the oldest first, and IndexOwn those of an
+	// owner. IndexDeadline has those of tenants and of owners, the least time left first. Earlier
+	// versions of this server have written them to IndexFormer alone: [engine.Engine.Run] moves them.
+	IndexPending  = "waiting"
+	IndexOwn      = "own"
+	IndexDeadline = "deadline"
+	IndexFormer   = "pending"
 	// IndexHides has the approvals whose gates mask arguments or keep the task, by the id of the task.
 	IndexHides = "hides"
 	// IndexSettled has the settled approvals of a tenant, IndexTool those of a tool in it, and
@@ -65,10 +71,9 @@ func hashed(tenant, text string) []byte {
 	return fmt.Appendf(PendingPrefix(tenant), "%x", sum[:8])
 }
 
-// PendingPrefix returns the key prefix of a tenant's approvals in [IndexPending].
-func PendingPrefix(tenant string) []byte { return fmt.Appendf(nil, "%x", store.Tenant(tenant).Key()) }
+// PendingPrefix returns the key prefix of a tenant's approvals in [IndexPending] and [IndexDeadline].
+func PendingPrefix(tenant string) []byte { return ScopePrefix(store.Tenant(tenant)) }
 
-// OldPendingPrefix returns the key prefix of the older entries of all tenants. Their keys
-// have no tenant and begin with a time before the year 2500. By chance, keys of a tenant
-// may have the same prefix.
-func OldPendingPrefix() []byte { return []byte("000001") }
+// ScopePrefix returns the key prefix of the approvals of a tenant or an owner in [IndexDeadline],
+// and in [IndexPending] or [IndexOwn].
+func ScopePrefix(s store.Scope) []byte { return fmt.Appendf(nil, "%x", s.Key()) }

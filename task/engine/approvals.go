@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"strconv"
@@ -68,22 +67,26 @@ func (a *Approvals) scope(by auth.Principal, what auth.Action) store.Scope {
 }
 
 // ApprovalQuery selects approvals. With Task, all approvals of that task are listed, by id.
-// Without it, the pending approvals of all tasks are listed, the oldest first; with Settled,
+// Without it, the pending approvals of all tasks are listed, the oldest first, or with ByDeadline
+// those with the least time left first and those without a deadline last; with Settled,
 // or with Tool or Digest of settled approvals, the settled approvals are listed, the newest
 // first.
 type ApprovalQuery struct {
-	Task    string
-	Settled bool
-	Tool    string // with Settled: of this tool; "": of any
-	Digest  string // with Tool: of this digest; "": of any
-	Limit   int    // Defaults to 50; at most 1,000.
-	Cursor  string // ApprovalPage.Next of the previous page; "": the first page
+	Task       string
+	ByDeadline bool
+	Settled    bool
+	Tool       string // with Settled: of this tool; "": of any
+	Digest     string // with Tool: of this digest; "": of any
+	Limit      int    // Defaults to 50; at most 1,000.
+	Bytes      int    // ends the page before its approvals have more, after its first; 0: no limit
+	Cursor     string // ApprovalPage.Next of the previous page; "": the first page
 }
 
 // ApprovalPage is a page of approvals.
 type ApprovalPage struct {
 	Approvals []approval.Approval
 	Next      string // "": last page
+	Bytes     int    // of the stored approvals
 
 	// Damaged counts the approvals of the page that cannot be read because their stored
 	// data is damaged.
@@ -98,7 +101,10 @@ func (a *Approvals) List(ctx context.Context, by auth.Principal, q ApprovalQuery
 		return ApprovalPage{}, err
 	}
 	tokens := newPageTokens(a.core.cfg.PageTokens, by, "cursor", "approvals", q.Task)
-	if q.Settled {
+	switch {
+	case q.ByDeadline && q.Task == "" && !q.Settled:
+		tokens = newPageTokens(a.core.cfg.PageTokens, by, "cursor", "approvals by deadline")
+	case q.Settled:
 		tokens = newPageTokens(a.core.cfg.PageTokens, by, "cursor", "settled approvals", q.Tool, q.Digest, strconv.FormatBool(a.anonymous))
 	}
 	var err error
@@ -112,7 +118,7 @@ func (a *Approvals) List(ctx context.Context, by auth.Principal, q ApprovalQuery
 
 // list is List with the cursors of the store.
 func (a *Approvals) list(ctx context.Context, by auth.Principal, q ApprovalQuery) (ApprovalPage, error) {
-	rows := store.RowQuery{Kind: task.RowApproval, Limit: store.PageSize(q.Limit), Cursor: q.Cursor}
+	rows := store.RowQuery{Kind: task.RowApproval, Limit: store.PageSize(q.Limit), Bytes: q.Bytes, Cursor: q.Cursor}
 	if q.Task != "" {
 		id, ok := store.ParseTaskID(q.Task)
 		if !ok {
@@ -121,11 +127,8 @@ func (a *Approvals) list(ctx context.Context, by auth.Principal, q ApprovalQuery
 		rows.Task = id
 		return a.page(ctx, by, rows)
 	}
-	tenant := by.Tenant
-	if a.anonymous {
-		tenant = auth.Anonymous().Tenant
-	}
 	if q.Settled {
+		tenant := a.tenant(by)
 		switch {
 		case q.Digest != "":
 			rows.Index, rows.Prefix = task.IndexDigest, task.DigestPrefix(tenant, q.Tool, q.Digest)
@@ -142,33 +145,33 @@ func (a *Approvals) list(ctx context.Context, by auth.Principal, q ApprovalQuery
 		defer end()
 		return a.page(ctx, by, rows)
 	}
-	// Pending approvals are in two ranges of the index: the range written by older versions of
-	// this server comes first.
-	rows.Index = task.IndexPending
-	before, own := task.OldPendingPrefix(), task.PendingPrefix(tenant)
-	rest, later := strings.CutPrefix(q.Cursor, laterRange)
-	if !later {
-		rows.Prefix = before
-		page, err := a.page(ctx, by, rows)
-		if err != nil || page.Next != "" || bytes.HasPrefix(own, before) {
-			return page, err
-		}
-		if len(page.Approvals)+page.Damaged > 0 {
-			page.Next = laterRange
-			return page, nil
-		}
-		rest = ""
+	rows.Index, rows.Prefix = a.pending(by)
+	if q.ByDeadline {
+		rows.Index = task.IndexDeadline
 	}
-	rows.Prefix, rows.Cursor = own, rest
-	page, err := a.page(ctx, by, rows)
-	if page.Next != "" {
-		page.Next = laterRange + page.Next
-	}
-	return page, err
+	return a.page(ctx, by, rows)
 }
 
-// laterRange is the prefix of the cursors of pages in the second range.
-const laterRange = "+"
+// pending returns the index with the pending approvals that by may review, the oldest first, and the
+// prefix of their keys.
+func (a *Approvals) pending(by auth.Principal) (index string, prefix []byte) {
+	if scope := a.scope(by, auth.Review); scope.IsOwner() {
+		return task.IndexOwn, task.ScopePrefix(scope)
+	}
+	return task.IndexPending, task.PendingPrefix(a.tenant(by))
+}
+
+// Count returns how many pending approvals by may review, up to a limit of at most 1,000. It reads no
+// approval.
+func (a *Approvals) Count(ctx context.Context, by auth.Principal, limit int) (n int, more bool, err error) {
+	if err := a.may(by, auth.Review); err != nil {
+		return 0, false, err
+	}
+	q := store.RowQuery{Kind: task.RowApproval, Limit: limit, Keys: true}
+	q.Index, q.Prefix = a.pending(by)
+	page, err := a.core.env.Store.Rows(ctx, a.scope(by, auth.Review), q)
+	return len(page.Rows), page.Next != "", err
+}
 
 func (a *Approvals) page(ctx context.Context, by auth.Principal, q store.RowQuery) (ApprovalPage, error) {
 	rows, err := a.core.env.Store.Rows(ctx, a.scope(by, auth.Review), q)
@@ -177,6 +180,7 @@ func (a *Approvals) page(ctx context.Context, by auth.Principal, q store.RowQuer
 	}
 	page := ApprovalPage{Next: rows.Next}
 	for _, row := range rows.Rows {
+		page.Bytes += len(row.Value)
 		one, err := tasklog.ReadApproval(&row)
 		if err != nil {
 			a.core.env.Log.Error().Err(err).Str("task_id", row.Task.String()).Msg("an approval cannot be read")

@@ -114,23 +114,27 @@ func TestApprovals(t *testing.T) {
 	})
 }
 
-// What servers before this one have asked stands elsewhere in the index, and is listed
-// before all else.
-func TestApprovalsOfOlderServers(t *testing.T) {
+// The pending approvals of earlier versions are listed like all others, also after a start that died
+// while it moved them.
+func TestApprovalsOfEarlierVersions(t *testing.T) {
 	inMemory(t, func(t *testing.T, w *world) {
-		time.Sleep(26 * 366 * 24 * time.Hour) // older servers are not so old
+		w.cfg = engine.Config{Policy: policy(t, approval.Gate{Tool: "transfer", Terms: approval.Terms{Expires: time.Hour}})}
 		w.start()
 		var ids []string
-		for n := range 3 {
+		for n := range 5 {
+			time.Sleep(time.Second)
 			id := w.ask(alice, n)
 			a := w.onlyOne(id)
-			if n != 1 { // asked by an older server
+			if n != 1 { // asked by an earlier version
 				raw, err := json.Marshal(a)
 				w.must(err)
+				key := fmt.Appendf(nil, "%016x", uint64(store.MillisOf(a.Asked))) // at first without a tenant
+				if n == 2 {
+					key = append(task.PendingPrefix(alice.Tenant), key...)
+				}
 				rev := w.header(id).Rev
 				older := &store.Batch{Scope: store.System(), Task: mustID(id), Rev: &rev, Rows: []store.RowChange{{
-					Kind: task.RowApproval, Key: []byte(a.ID), IfRev: store.Any, Value: raw,
-					Index: []store.IndexKey{{Index: task.IndexPending, Key: fmt.Appendf(nil, "%016x", uint64(store.MillisOf(a.Asked)))}},
+					Kind: task.RowApproval, Key: []byte(a.ID), IfRev: store.Any, Value: raw, Index: []store.IndexKey{{Index: task.IndexFormer, Key: key}},
 				}}}
 				if _, err := w.store.Append(w.ctx(), older).Wait(); err != nil {
 					t.Fatal(err)
@@ -138,18 +142,85 @@ func TestApprovalsOfOlderServers(t *testing.T) {
 			}
 			ids = append(ids, a.ID)
 		}
-		want := []string{ids[0], ids[2], ids[1]}
-		for limit := range 5 {
+		if all := w.inbox(alice, 0); len(all) != 1 {
+			t.Fatalf("%d approvals are listed before a start, want the one of this version", len(all))
+		}
+		w.stop()
+		w.start()
+		synctest.Wait()
+		for limit := range 7 {
 			var got []string
 			for _, a := range w.inbox(alice, limit) {
 				got = append(got, a.ID)
 			}
-			if fmt.Sprint(got) != fmt.Sprint(want) {
-				t.Errorf("pages of %d: %v, want %v", limit, got, want)
+			if fmt.Sprint(got) != fmt.Sprint(ids) {
+				t.Errorf("pages of %d: %v, want %v", limit, got, ids)
 			}
+		}
+		if n, more, err := w.engine.Approvals().Count(w.ctx(), alice, 10); n != 5 || more || err != nil {
+			t.Errorf("Count() = %d, %t, %v, want 5", n, more, err)
+		}
+		page, err := w.store.Rows(w.ctx(), store.System(), store.RowQuery{Kind: task.RowApproval, Index: task.IndexFormer})
+		if err != nil || len(page.Rows) > 0 {
+			t.Errorf("%d approvals are where earlier versions have them, %v", len(page.Rows), err)
 		}
 		if all := w.inbox(carol, 0); len(all) != 0 {
 			t.Errorf("another sees %d approvals", len(all))
+		}
+	})
+}
+
+// Lists by deadline have what the caller may review, each once, in pages of any size: an owner the
+// own, and a reviewer those of the tenant.
+func TestApprovalsByDeadline(t *testing.T) {
+	inMemory(t, func(t *testing.T, w *world) {
+		w.cfg = engine.Config{Policy: policy(t, approval.Gate{Tool: "transfer", Terms: approval.Terms{Expires: time.Hour}})}
+		w.start()
+		other := auth.Principal{Tenant: alice.Tenant, Subject: "other", Roles: alice.Roles, Method: "test"}
+		stranger := auth.Principal{Tenant: "evil", Subject: "stranger", Roles: alice.Roles, Method: "test"}
+		reviewer := auth.Principal{Tenant: alice.Tenant, Subject: "reviewer", Roles: []string{auth.RoleApprover}, Method: "test"}
+		owners := map[string]string{}
+		var ids []string
+		for n := range 12 {
+			by := []auth.Principal{alice, other, stranger}[n%3]
+			time.Sleep(time.Second)
+			a := w.onlyOne(w.ask(by, n))
+			owners[a.ID], ids = by.Subject, append(ids, a.ID)
+			if n < 6 { // of half of them the deadline moves, by less and less
+				w.must(w.engine.Approvals().Extend(w.ctx(), by, a.ID, a.Digest, a.Deadline.Add(time.Duration(12-n)*time.Hour)))
+			}
+		}
+		for _, by := range []auth.Principal{alice, other, stranger, reviewer} {
+			want := 0
+			for _, id := range ids {
+				if owners[id] == by.Subject || by.Subject == "reviewer" && owners[id] != "stranger" {
+					want++
+				}
+			}
+			for limit := 1; limit < 14; limit += 3 {
+				seen, last := map[string]bool{}, time.Time{}
+				for q := (engine.ApprovalQuery{ByDeadline: true, Limit: limit}); ; {
+					page, err := w.engine.Approvals().List(w.ctx(), by, q)
+					if err != nil || len(page.Approvals) == 0 {
+						t.Fatalf("List(%+v) = %+v, %v", q, page, err)
+					}
+					for _, a := range page.Approvals {
+						if seen[a.ID] || a.Deadline.Before(last) {
+							t.Errorf("%s: %s, due at %v, comes after %v", by.Subject, a.ID, a.Deadline, last)
+						}
+						seen[a.ID], last = true, *a.Deadline
+					}
+					if q.Cursor = page.Next; q.Cursor == "" {
+						break
+					}
+				}
+				if len(seen) != want {
+					t.Errorf("%s sees %d approvals in pages of %d, want %d", by.Subject, len(seen), limit, want)
+				}
+			}
+			if n, more, err := w.engine.Approvals().Count(w.ctx(), by, 3); n != 3 || more != (want > 3) || err != nil {
+				t.Errorf("Count() = %d, %t, %v", n, more, err)
+			}
 		}
 	})
 }

@@ -99,6 +99,10 @@ func (r *ReadReservation) take(bytes uint64) error {
 	return nil
 }
 
+// Reserve reserves the memory for a list that reads so many bytes of rows at a time. It waits for
+// nothing.
+func (r *ReadReservation) Reserve(bytes int) error { return r.take(uint64(bytes)) }
+
 // reserve reserves the memory for so many more bytes of logs, and waits for a processor if
 // any is needed.
 func (r *ReadReservation) reserve(ctx context.Context, bytes uint64) error {

@@ -95,7 +95,7 @@ func TestModelKnowsTheGates(t *testing.T) {
 			t.ask("a1", "call")
 			t.write(&store.Batch{Scope: store.System(), Task: storyTask, Rev: new(t.rev), Rows: []store.RowChange{{
 				Kind: "approval", Key: []byte("a1"), IfRev: store.Any, Value: []byte(`{"id":"a1","state":"pending","terms":{"rule":"other"}}`),
-				Index: []store.IndexKey{{Index: task.IndexPending, Key: []byte("x")}},
+				Index: []store.IndexKey{{Index: task.IndexPending, Key: []byte("x")}, {Index: task.IndexOwn, Key: []byte("x")}, {Index: task.IndexDeadline, Key: []byte("x")}, {Index: task.IndexDeadline, Key: []byte("y")}},
 			}}})
 		}},
 		{"", func(t *story) { t.begin("once_plain"); t.start() }},

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"a2a-server/approval"
-	"a2a-server/auth"
 	"a2a-server/internal/visible"
 	"a2a-server/store"
 	"a2a-server/task"
@@ -64,38 +63,54 @@ func (d *asking) putApproval(a *fold.Approval) error {
 	if err != nil {
 		return fmt.Errorf("encode approval %s: %w", a.ID, err)
 	}
-	row := store.RowChange{Kind: task.RowApproval, Key: []byte(a.ID), IfRev: store.Any, Value: value}
-	switch {
-	case a.State == approval.Pending:
-		row.Index = []store.IndexKey{pendingKey(d.f.Owner, store.MillisOf(a.Asked))}
-	case a.Resolution != nil:
-		row.Index = settledKeys(d.f.Owner, &a.Approval)
-	}
-	if a.Hides() {
-		row.Index = append(row.Index, store.IndexKey{Index: task.IndexHides, Key: []byte(a.Task)})
-	}
-	d.rows = append(d.rows, row)
+	owner := store.Owner(d.f.Owner.Tenant, d.f.Owner.Subject)
+	d.rows = append(d.rows, store.RowChange{Kind: task.RowApproval, Key: []byte(a.ID), IfRev: store.Any, Value: value, Index: ApprovalKeys(owner, &a.Approval)})
 	return nil
 }
 
-// pendingKey is the key of an approval in [task.IndexPending]: the tenant, then the time of the
-// request, so that the approvals of a tenant are together. Both are in hexadecimal. Older keys
-// have the time alone, in the same 16 digits.
-func pendingKey(owner auth.Principal, asked store.Millis) store.IndexKey {
-	return store.IndexKey{Index: task.IndexPending, Key: fmt.Appendf(task.PendingPrefix(owner.Tenant), "%016x", uint64(asked))}
+// ApprovalKeys returns the keys of an approval of an owner's task in all indexes.
+func ApprovalKeys(owner store.Scope, a *approval.Approval) (keys []store.IndexKey) {
+	switch {
+	case a.State == approval.Pending:
+		keys = pendingKeys(owner, a)
+	case a.Resolution != nil:
+		keys = settledKeys(owner.TenantName(), a)
+	}
+	if a.Hides() {
+		keys = append(keys, store.IndexKey{Index: task.IndexHides, Key: []byte(a.Task)})
+	}
+	return keys
+}
+
+// pendingKeys are the keys of a pending approval of an owner's task in [task.IndexPending],
+// [task.IndexOwn] and [task.IndexDeadline]: the tenant or the owner, and then the time of the request,
+// or the deadline. No deadline is after all others.
+func pendingKeys(owner store.Scope, a *approval.Approval) []store.IndexKey {
+	deadline := ^uint64(0)
+	if a.Deadline != nil {
+		deadline = uint64(store.MillisOf(*a.Deadline))
+	}
+	key := func(index string, prefix []byte, at uint64) store.IndexKey {
+		return store.IndexKey{Index: index, Key: fmt.Appendf(prefix, "%016x", at)}
+	}
+	tenant, own, asked := task.PendingPrefix(owner.TenantName()), task.ScopePrefix(owner), uint64(store.MillisOf(a.Asked))
+	return []store.IndexKey{
+		key(task.IndexPending, slices.Clone(tenant), asked), key(task.IndexOwn, slices.Clone(own), asked),
+		key(task.IndexDeadline, tenant, deadline), key(task.IndexDeadline, own, deadline),
+	}
 }
 
 // settledKeys are the keys of a settled approval in [task.IndexSettled], [task.IndexTool] and
 // [task.IndexDigest].
-func settledKeys(owner auth.Principal, a *approval.Approval) []store.IndexKey {
+func settledKeys(tenant string, a *approval.Approval) []store.IndexKey {
 	newest := ^uint64(0) - uint64(store.MillisOf(a.Resolution.At))
 	key := func(index string, prefix []byte) store.IndexKey {
 		return store.IndexKey{Index: index, Key: fmt.Appendf(prefix, "%016x", newest)}
 	}
 	return []store.IndexKey{
-		key(task.IndexSettled, task.PendingPrefix(owner.Tenant)),
-		key(task.IndexTool, task.ToolPrefix(owner.Tenant, a.Tool)),
-		key(task.IndexDigest, task.DigestPrefix(owner.Tenant, a.Tool, a.Digest)),
+		key(task.IndexSettled, task.PendingPrefix(tenant)),
+		key(task.IndexTool, task.ToolPrefix(tenant, a.Tool)),
+		key(task.IndexDigest, task.DigestPrefix(tenant, a.Tool, a.Digest)),
 	}
 }
 

@@ -36,11 +36,14 @@ func (r *Reader) Approval(ctx context.Context, scope store.Scope, of store.TaskI
 	return &one, err
 }
 
+// pendingBytes is how many bytes of approvals Pending reads at a time.
+const pendingBytes = 256 << 10
+
 // Pending returns the pending approvals of all tasks, and their tasks, until the engine ends. An
 // approval that cannot be read is left out; the log says so, and otherwise, the consequence.
 func (r *Reader) Pending(otherwise string) iter.Seq2[store.TaskID, *approval.Approval] {
 	return func(yield func(store.TaskID, *approval.Approval) bool) {
-		q := store.RowQuery{Kind: task.RowApproval, Index: task.IndexPending}
+		q := store.RowQuery{Kind: task.RowApproval, Index: task.IndexPending, Bytes: pendingBytes}
 		for {
 			page, err := r.env.Store.Rows(r.env.Ctx, store.System(), q)
 			if err != nil {
