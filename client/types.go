@@ -77,11 +77,14 @@ type Approval struct {
 	// mask; the detail has them all.
 	Arguments json.RawMessage `json:"arguments"`
 	Masked    bool            `json:"masked,omitempty"` // Arguments are not complete
-	Digest    string          `json:"digest,omitempty"` // of the question; a decision repeats it. Empty: the caller sees masked arguments
-	Hint      string          `json:"hint,omitempty"`   // explains the approval to a person
-	Payload   json.RawMessage `json:"payload,omitempty"`
-	Question  string          `json:"question,omitempty"` // of a running tool: "confirm", "outcome", "question", "form" or "auth"
-	Schema    json.RawMessage `json:"schema,omitempty"`   // JSON Schema of a response
+	// Cut says that a list leaves out parts of Arguments or of other values and texts, because they
+	// are large. Then Digest is empty, and May nil unless the caller may not decide: the detail has all.
+	Cut      bool            `json:"cut,omitempty"`
+	Digest   string          `json:"digest,omitempty"` // of the question; a decision repeats it. Empty: the caller sees masked or cut arguments
+	Hint     string          `json:"hint,omitempty"`   // explains the approval to a person
+	Payload  json.RawMessage `json:"payload,omitempty"`
+	Question string          `json:"question,omitempty"` // of a running tool: "confirm", "outcome", "question", "form" or "auth"
+	Schema   json.RawMessage `json:"schema,omitempty"`   // JSON Schema of a response
 
 	Gate        string         `json:"gate"` // the gate that asked
 	Risk        string         `json:"risk"` // "low", "medium" or "high"

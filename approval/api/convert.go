@@ -78,6 +78,7 @@ func (s *Service) listed(c Caller, list *engine.Approvals, a *approval.Approval)
 		may := s.may(list, c, a)
 		out.May = &may
 	}
+	cut(&out)
 	return out
 }
 

@@ -87,17 +87,13 @@ func (s *Service) WhoAmI(c Caller) client.WhoAmI {
 const (
 	defaultPage = 50
 	maxPage     = 200
-	// maxLooked is how many approvals a page of a filtered list looks at.
-	maxLooked = 1000
-	// maxSorted is how many pending approvals are sorted by deadline: a list that has more is
-	// sorted within each of its pages.
-	maxSorted = 5000
 )
 
 // settled selects every final state.
 const settled client.State = "settled"
 
-// Approvals lists approvals.
+// Approvals lists approvals. A page may have fewer than q.Limit, or none, although more follow: it ends
+// when it has looked at [maxLooked] approvals, or read [maxRead] bytes of them.
 func (s *Service) Approvals(ctx context.Context, c Caller, q client.ApprovalQuery) (client.ApprovalPage, error) {
 	page := client.ApprovalPage{Items: []client.Approval{}}
 	if q.Limit == 0 {
@@ -115,33 +111,21 @@ func (s *Service) Approvals(ctx context.Context, c Caller, q client.ApprovalQuer
 	case q.Mine && q.State != "" && q.State != client.Pending:
 		return page, task.Invalid("mine", "is for pending approvals: leave out state, or mine")
 	}
-	of := engine.ApprovalQuery{Task: q.Task, Limit: q.Limit, Cursor: q.Cursor}
+	of := engine.ApprovalQuery{Task: q.Task, ByDeadline: q.Order == "deadline", Cursor: q.Cursor}
 	if q.Task == "" && q.State != "" && q.State != client.Pending {
 		of.Settled, of.Tool = true, q.Tool
 	}
-	if q.Order == "deadline" {
-		return s.byDeadline(ctx, c, q)
-	}
-	list := s.approvals(c)
-	for looked := 0; looked < maxLooked; looked += of.Limit {
-		of.Limit = q.Limit - len(page.Items)
-		got, err := list.List(ctx, c.By, of)
-		if err != nil {
-			return page, err
+	list, answer := s.approvals(c), s.cfg.Engine.ReserveRead(c.By)
+	defer answer.Release()
+	var err error
+	page.Next, page.Damaged, err = s.each(ctx, c, answer, of, q.Limit, func(a *approval.Approval) bool {
+		selected := s.selects(c, list, q, a)
+		if selected {
+			page.Items = append(page.Items, s.listed(c, list, a))
 		}
-		page.Damaged += got.Damaged
-		for i := range got.Approvals {
-			if a := &got.Approvals[i]; s.selects(c, list, q, a) {
-				page.Items = append(page.Items, s.listed(c, list, a))
-			}
-		}
-		of.Cursor = got.Next
-		if got.Next == "" || len(page.Items) >= q.Limit {
-			break
-		}
-	}
-	page.Next = of.Cursor
-	return page, nil
+		return selected
+	})
+	return page, err
 }
 
 // selects reports whether q selects a.
@@ -185,24 +169,23 @@ func (s *Service) Approval(ctx context.Context, c Caller, id string) (client.App
 	if replaced := a.Replaced(); replaced != nil && !d.Approval.Masked { // an editor edits these
 		d.Approval.Arguments, d.Parameters = replaced, a.Schema
 	}
+	answer := s.cfg.Engine.ReserveRead(c.By)
+	defer answer.Release()
 	for _, of := range []struct {
 		digest string
 		to     *[]client.Approval
 	}{{a.Digest, &d.Before}, {"", &d.Tool}} {
-		page, err := list.List(ctx, c.By, engine.ApprovalQuery{Settled: true, Tool: a.Tool, Digest: of.digest, Limit: 11})
+		_, _, err := s.each(ctx, c, answer, engine.ApprovalQuery{Settled: true, Tool: a.Tool, Digest: of.digest}, 11, func(other *approval.Approval) bool {
+			guesses := of.digest != "" && other.For(sight.Of(list.Reader(c.By, other), sight.List)).Digest == ""
+			if other.ID != a.ID && !guesses && len(*of.to) < 10 {
+				*of.to = append(*of.to, s.listed(c, list, other))
+			}
+			return true
+		})
 		if err != nil {
 			return d, err
 		}
-		for i := range page.Approvals {
-			one := &page.Approvals[i]
-			guesses := of.digest != "" && one.For(sight.Of(list.Reader(c.By, one), sight.List)).Digest == ""
-			if one.ID != a.ID && !guesses && len(*of.to) < 10 {
-				*of.to = append(*of.to, s.listed(c, list, one))
-			}
-		}
 	}
-	answer := s.cfg.Engine.ReserveRead(c.By)
-	defer answer.Release()
 	view, calls, err := list.Around(ctx, answer, id)
 	if err != nil {
 		return d, err
@@ -425,14 +408,14 @@ func (s *Service) Task(ctx context.Context, c Caller, id string) (client.TaskDet
 	if c.By.May(auth.Review) == nil || c.Anonymous {
 		list, cursor := s.approvals(c), ""
 		for {
-			page, err := list.List(ctx, c.By, engine.ApprovalQuery{Task: id, Limit: maxPage, Cursor: cursor})
+			cursor, _, err = s.each(ctx, c, answer, engine.ApprovalQuery{Task: id, Cursor: cursor}, maxPage, func(a *approval.Approval) bool {
+				d.Approvals = append(d.Approvals, s.listed(c, list, a))
+				return true
+			})
 			if err != nil {
 				return d, err
 			}
-			for i := range page.Approvals {
-				d.Approvals = append(d.Approvals, s.listed(c, list, &page.Approvals[i]))
-			}
-			if cursor = page.Next; cursor == "" || len(d.Approvals) >= maxLooked {
+			if cursor == "" || len(d.Approvals) >= maxLooked {
 				break
 			}
 		}

@@ -61,7 +61,7 @@ type approvalPage struct {
 	Edited       []change
 	Response     []leaf
 	Next, Prev   string // addresses of other approvals to decide; "": there are none
-	NextCount    int
+	NextCount    string
 	Position     string
 	Problem      *client.Error // of the caller's last attempt
 	Tried        string
@@ -219,9 +219,12 @@ func (v *visit) approvalPage(d *client.ApprovalDetail) *approvalPage {
 	return p
 }
 
+// maxNeighbours is how many approvals a page counts as the next ones.
+const maxNeighbours = 20
+
 // neighbours finds the approval to decide next.
 func (v *visit) neighbours(p *approvalPage) {
-	page, err := v.cfg.Service.Approvals(v.ctx(), v.Caller, client.ApprovalQuery{Mine: true, Order: "deadline", Limit: 100})
+	page, err := v.cfg.Service.Approvals(v.ctx(), v.Caller, client.ApprovalQuery{Mine: true, Order: "deadline", Limit: maxNeighbours})
 	if err != nil {
 		return
 	}
@@ -231,12 +234,15 @@ func (v *visit) neighbours(p *approvalPage) {
 			at = i
 		}
 	}
-	p.NextCount = len(page.Items)
-	if at >= 0 {
-		p.Position = thousands(at+1) + " of " + thousands(len(page.Items))
-		p.NextCount--
+	left, more := len(page.Items), ""
+	if page.Next != "" {
+		more = "+"
 	}
-	if p.NextCount > 0 {
+	if at >= 0 {
+		p.Position = thousands(at+1) + " of " + thousands(left) + more
+		left--
+	}
+	if p.NextCount = thousands(left) + more; left > 0 {
 		n := len(page.Items)
 		p.Prev = v.link("/approvals/" + url.PathEscape(page.Items[(max(at, 0)-1+n)%n].ID))
 		p.Next = v.link("/approvals/" + url.PathEscape(page.Items[(at+1)%len(page.Items)].ID))

@@ -25,6 +25,7 @@ type row struct {
 	Then      string
 	WhyNot    string
 	Hidden    int
+	Cut       bool // parts of the arguments are not shown
 	Revoked   bool // the requester's credential is no longer valid
 	Pick      bool // it may be decided together with other approvals of its gate
 	Digest    string
@@ -49,7 +50,7 @@ func (v *visit) rowOf(a *client.Approval) row {
 	_, hidden := about(a.Arguments)
 	out := row{
 		ID: a.ID, Short: short(a.ID), Title: titleOf(a), Risk: riskOf(a), Tool: a.Tool, Gate: a.Gate, Who: who(&a.Requester), Through: through(&a.Requester),
-		You: v.isCaller(&a.Requester), Asked: v.ago(a.Requested), Left: v.left(a.Deadline), Then: ended(a.OnDeadline), Hidden: hidden, Revoked: a.RequesterRevoked,
+		You: v.isCaller(&a.Requester), Asked: v.ago(a.Requested), Left: v.left(a.Deadline), Then: ended(a.OnDeadline), Hidden: hidden, Cut: a.Cut, Revoked: a.RequesterRevoked,
 		Digest: a.Digest, State: stateOf(a.State), Gone: a.State != client.Pending, Link: v.link("/approvals/" + url.PathEscape(a.ID)),
 	}
 	if a.Deadline != nil {
@@ -116,7 +117,8 @@ type inboxPage struct {
 	Tools, Gates        []choice
 	Filtered, Mine      bool
 	Order               string
-	Waiting, Yours      string // counts
+	Waiting             string // how many; see [visit.pending]
+	Yours               string // how many of them, if all are on the page
 	WaitingURL, MineURL string
 	Next                string // address of the next page
 	Damaged             int
@@ -137,19 +139,11 @@ func (v *visit) inbox() error {
 		q.Order = "deadline"
 	}
 	p := inboxPage{Mine: q.Mine, Order: q.Order, Filtered: q.Tool != "" || q.Gate != ""}
-	all, err := v.cfg.Service.Approvals(v.ctx(), v.Caller, client.ApprovalQuery{Limit: 200})
-	if err != nil {
-		return err
-	}
-	v.filters(&p, &all, q)
 	page, err := v.cfg.Service.Approvals(v.ctx(), v.Caller, q)
-	if err != nil && q.Order == "deadline" && q.Cursor == "" {
-		q.Order, p.Order, p.Note = "time", "time", "Too many approvals to sort by time left: the oldest come first."
-		page, err = v.cfg.Service.Approvals(v.ctx(), v.Caller, q)
-	}
 	if err != nil {
 		return err
 	}
+	v.filters(&p, &page, q)
 	for i := range page.Items {
 		one := v.rowOf(&page.Items[i])
 		p.Batch = p.Batch || one.Pick
@@ -161,22 +155,21 @@ func (v *visit) inbox() error {
 	return v.show(http.StatusOK, "inbox", "Inbox", "of=approvals", p)
 }
 
-// filters sets the choices and counts, from everything that waits or the first 200 of it.
-func (v *visit) filters(p *inboxPage, all *client.ApprovalPage, q client.ApprovalQuery) {
+// filters sets the counts, and the choices from what is on the page.
+func (v *visit) filters(p *inboxPage, page *client.ApprovalPage, q client.ApprovalQuery) {
 	tools, gates, yours := map[string]bool{}, map[string]bool{}, 0
-	for i := range all.Items {
-		a := &all.Items[i]
+	for i := range page.Items {
+		a := &page.Items[i]
 		tools[a.Tool], gates[a.Gate] = true, true
-		if a.May != nil && a.May.Decide {
+		if a.May == nil || a.May.Decide { // nil: it is cut
 			yours++
 		}
 	}
 	p.Tools, p.Gates = choices("Any tool", tools, q.Tool), choices("Any gate", gates, q.Gate)
-	more := ""
-	if all.Next != "" {
-		more = "+"
+	p.Waiting = v.pending()
+	if page.Next == "" && q.Cursor == "" && !p.Filtered {
+		p.Yours = thousands(yours)
 	}
-	p.Waiting, p.Yours = thousands(len(all.Items))+more, thousands(yours)+more
 	given := v.r.URL.Query()
 	given.Del("cursor")
 	p.WaitingURL, p.MineURL = address(given, "mine", ""), address(given, "mine", "1")

@@ -339,14 +339,14 @@ const maxCounted = 100
 
 // pending returns how many approvals are pending, in words; "" if the caller may not see them.
 func (v *visit) pending() string {
-	page, err := v.cfg.Service.Approvals(v.ctx(), v.Caller, client.ApprovalQuery{Limit: maxCounted})
+	n, more, err := v.cfg.Service.Pending(v.ctx(), v.Caller, maxCounted)
 	switch {
 	case err != nil:
 		return ""
-	case page.Next != "":
-		return fmt.Sprintf("%d+", len(page.Items))
+	case more:
+		return fmt.Sprintf("%d+", n)
 	}
-	return fmt.Sprint(len(page.Items))
+	return fmt.Sprint(n)
 }
 
 // Refuse answers a request without a known caller with an error page. It is for

@@ -13,6 +13,10 @@ type Counted struct {
 	store.Handle
 	Calls atomic.Int64
 	Of    func(ctx context.Context) bool // selects counted calls by their context; nil: all
+
+	// Values and Bytes count the values of rows that Rows has returned, of any context, and Keys the rows
+	// without a value.
+	Values, Bytes, Keys atomic.Int64
 }
 
 func (s *Counted) count(ctx context.Context) {
@@ -30,7 +34,16 @@ func (s *Counted) Read(ctx context.Context, in store.Scope, id store.TaskID, fro
 // Rows implements [store.Handle].
 func (s *Counted) Rows(ctx context.Context, in store.Scope, q store.RowQuery) (store.RowPage, error) {
 	s.count(ctx)
-	return s.Handle.Rows(ctx, in, q)
+	page, err := s.Handle.Rows(ctx, in, q)
+	for i := range page.Rows {
+		if q.Keys {
+			s.Keys.Add(1)
+			continue
+		}
+		s.Values.Add(1)
+		s.Bytes.Add(int64(len(page.Rows[i].Value)))
+	}
+	return page, err
 }
 
 // Tasks implements [store.Handle].
