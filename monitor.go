@@ -169,7 +169,11 @@ func (m *monitor) details(ctx context.Context, s *Server) []httpd.Detail {
 	if err != nil {
 		return append(all, httpd.Detail{Name: "store", Text: "cannot be read: " + err.Error()})
 	}
-	pending := fmt.Sprintf("%d pending", f.Pending)
+	more := ""
+	if f.Pending >= metrics.MaxFigure {
+		more = "+"
+	}
+	pending := fmt.Sprintf("%d%s pending", f.Pending, more)
 	if f.Pending > 0 {
 		pending += fmt.Sprintf(", the oldest for %v", f.Waited(time.Now()).Round(time.Second))
 	}

@@ -135,7 +135,7 @@ func (c *Client) WhoAmI(ctx context.Context) (WhoAmI, error) {
 	return call[WhoAmI](ctx, c, http.MethodGet, "/whoami", nil, nil)
 }
 
-// Approvals lists approvals.
+// Approvals lists approvals. A page may have fewer than q.Limit, or none, although its Next continues it.
 func (c *Client) Approvals(ctx context.Context, q ApprovalQuery) (ApprovalPage, error) {
 	return call[ApprovalPage](ctx, c, http.MethodGet, "/approvals", values{
 		"state": string(q.State), "task": q.Task, "tool": q.Tool, "gate": q.Gate, "mine": flag(q.Mine), "order": q.Order,

@@ -3,6 +3,7 @@ package task
 import (
 	"crypto/sha256"
 	"fmt"
+	"strconv"
 	"time"
 
 	"a2a-server/store"
@@ -73,6 +74,12 @@ func hashed(tenant, text string) []byte {
 
 // PendingPrefix returns the key prefix of a tenant's approvals in [IndexPending] and [IndexDeadline].
 func PendingPrefix(tenant string) []byte { return ScopePrefix(store.Tenant(tenant)) }
+
+// IndexTime returns the time at the end of a key in [IndexPending]; false: it has none.
+func IndexTime(key []byte) (time.Time, bool) {
+	at, err := strconv.ParseInt(string(key[max(0, len(key)-16):]), 16, 64)
+	return store.Millis(at).Time(), err == nil
+}
 
 // ScopePrefix returns the key prefix of the approvals of a tenant or an owner in [IndexDeadline],
 // and in [IndexPending] or [IndexOwn].

@@ -36,14 +36,14 @@ func chat(ctx context.Context, c *client.Client, in io.Reader, out io.Writer) {
 	var digests sync.Map // by id of the approval
 	go func() {
 		for e, err := range c.Watch(ctx, "") {
-			var page client.ApprovalPage
+			var pending []client.Approval
 			if err == nil && (e.Entry.N == 0 || e.Entry.What == "asked") { // at first, and whenever an approval is requested
-				page, err = c.Approvals(ctx, client.ApprovalQuery{Mine: true, Limit: 200})
+				pending, err = whole(ctx, c)
 			}
 			if err != nil {
 				_, _ = fmt.Fprintln(out, "error:", err)
 			}
-			for _, a := range page.Items {
+			for _, a := range pending {
 				if _, written := digests.LoadOrStore(a.ID, a.Digest); !written {
 					_, _ = fmt.Fprintf(out, "%s: may %q run with %q for %q?\n", a.ID, a.Tool, a.Arguments, a.Requester.Subject)
 				}
@@ -57,5 +57,28 @@ func chat(ctx context.Context, c *client.Client, in io.Reader, out io.Writer) {
 		decision := client.Decision{Decision: client.DecisionType(words[0]), Digest: text, Reason: words[2]}
 		_, err := c.Decide(ctx, words[1], decision)
 		_, _ = fmt.Fprintln(out, words[1], map[bool]any{true: "done", false: err}[err == nil])
+	}
+}
+
+// whole returns the approvals that the caller may decide, with all their arguments.
+func whole(ctx context.Context, c *client.Client) (all []client.Approval, err error) {
+	for q := (client.ApprovalQuery{Mine: true, Limit: 200}); ; {
+		page, err := c.Approvals(ctx, q)
+		if err != nil {
+			return all, err
+		}
+		for _, a := range page.Items {
+			if a.Cut {
+				d, err := c.Approval(ctx, a.ID)
+				if err != nil {
+					return all, err
+				}
+				a = d.Approval
+			}
+			all = append(all, a)
+		}
+		if q.Cursor = page.Next; q.Cursor == "" {
+			return all, nil
+		}
 	}
 }

@@ -2,7 +2,6 @@ package metrics
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -14,12 +13,12 @@ import (
 
 // Figures are the state of a store.
 type Figures struct {
-	Pending int       // approvals that wait
+	Pending int       // approvals that wait, at most [MaxFigure]
 	Oldest  time.Time // when the oldest of them was requested; zero: none waits
 	Damaged int       // tasks that were found damaged
 
-	Webhooks      int // that have notifications to send
-	Notifications int // about approvals, that wait to be sent
+	Webhooks      int // that have notifications to send, at most [MaxFigure]
+	Notifications int // about approvals, that wait to be sent, at most [MaxFigure] in each index
 
 	FailedMessages, FailedSummaries int // notifications that are not tried again
 
@@ -41,6 +40,8 @@ func (f *Figures) Waited(now time.Time) time.Duration {
 }
 
 const (
+	// MaxFigure is how many rows of an index are counted.
+	MaxFigure = 100_000
 	// figuresAge is how old figures may be before they are read again.
 	figuresAge = 5 * time.Second
 	// idle is how many times as long as reading the figures took they stay valid, so that
@@ -111,14 +112,8 @@ func (s *Survey) look(ctx context.Context) (f Figures, err error) {
 	f.Damaged, f.Limit = s.Damaged(), s.Limit
 	err = s.each(ctx, task.RowApproval, task.IndexPending, func(row *store.Row) {
 		f.Pending++
-		var a struct {
-			Asked time.Time `json:"asked"`
-		}
-		if row.Damaged || json.Unmarshal(row.Value, &a) != nil {
-			return // it counts as damaged, or the reader of the approval says so
-		}
-		if f.Oldest.IsZero() || a.Asked.Before(f.Oldest) {
-			f.Oldest = a.Asked
+		if asked, ok := task.IndexTime(row.IndexKey); ok && (f.Oldest.IsZero() || asked.Before(f.Oldest)) {
+			f.Oldest = asked
 		}
 	})
 	errs := []error{err, s.each(ctx, task.RowPushReady, task.IndexReady, func(*store.Row) { f.Webhooks++ })}
@@ -138,10 +133,11 @@ func (s *Survey) look(ctx context.Context) (f Figures, err error) {
 	return f, errors.Join(errs...)
 }
 
-// each calls do with each row in an index. Every page is a transaction of its own.
+// each calls do with each row in an index, up to [MaxFigure], without its value. Every page is a
+// transaction of its own.
 func (s *Survey) each(ctx context.Context, kind, index string, do func(*store.Row)) error {
-	q := store.RowQuery{Kind: kind, Index: index, Limit: 1000}
-	for {
+	q := store.RowQuery{Kind: kind, Index: index, Limit: 1000, Keys: true}
+	for n := 0; ; {
 		page, err := s.Store.Rows(ctx, store.System(), q)
 		if err != nil {
 			return err
@@ -149,7 +145,8 @@ func (s *Survey) each(ctx context.Context, kind, index string, do func(*store.Ro
 		for i := range page.Rows {
 			do(&page.Rows[i])
 		}
-		if q.Cursor = page.Next; q.Cursor == "" {
+		n += len(page.Rows)
+		if q.Cursor = page.Next; q.Cursor == "" || n >= MaxFigure {
 			return nil
 		}
 	}

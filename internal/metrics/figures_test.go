@@ -3,6 +3,7 @@ package metrics_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -34,8 +35,15 @@ func (p *pages) Rows(ctx context.Context, s store.Scope, q store.RowQuery) (stor
 	if p.err != nil || ctx.Err() != nil {
 		return store.RowPage{}, errors.Join(p.err, ctx.Err())
 	}
+	if !q.Keys {
+		return store.RowPage{}, errors.New("the values of the rows are read")
+	}
 	i := len(q.Cursor)
-	page := store.RowPage{Rows: []store.Row{{Value: []byte(`{"asked":"` + p.asked[i] + `"}`)}}}
+	asked, err := time.Parse(time.RFC3339, p.asked[i])
+	if err != nil {
+		return store.RowPage{}, err
+	}
+	page := store.RowPage{Rows: []store.Row{{IndexKey: fmt.Appendf(task.PendingPrefix("acme"), "%016x", store.MillisOf(asked))}}}
 	if i+1 < len(p.asked) {
 		page.Next = q.Cursor + "."
 	}

@@ -26,7 +26,7 @@ var (
 	long     = description("turns_long", "Tasks that have run for more than a second.")
 	queue    = description("queue_tasks", "Tasks that wait for their turn.")
 	rebuilds = description("store_rebuilds_total", "Damaged indexes of the store that were rebuilt: the disk returns bad data.")
-	pending  = description("approvals_pending", "Approvals that wait for a decision.")
+	pending  = description("approvals_pending", "Approvals that wait for a decision, at most 100000.")
 	oldest   = description("approvals_oldest_pending_seconds", "How long the oldest pending approval has waited; 0: none waits.")
 	damaged  = description("tasks_damaged", "Damaged tasks that were met since the start.")
 	tasks    = description("tasks", "Tasks in the store, by state.", "state")

@@ -60,6 +60,8 @@ func approvalRows() []row {
 		{"approval/api", "Service.seen", use("For()", "a"), "TestRoles", "lists show no masked argument"},
 		{"approval", "Approval.For", never("s.Digest"), "internal/e2e TestWhoSeesWhat", "by a digest nobody guesses what is masked"},
 		{"approval", "FindMasked", never("Masked"), "approval/api TestOrderOfChecks", "what a list shows in place of a value is no argument"},
+		{"approval/api", "cut", skip("Digest"), "TestLargeArguments", "nobody decides what a list did not show whole"},
+		{"approval/api", "Service.each", never("maxRead"), "TestLargeArguments", "a page of a list reads so many bytes, whatever waits"},
 		{"approval/api", "conversation", never("Contains"), "TestDetail", "the conversation of an approval ends where it was asked"},
 		{"approval/api", "exchange.follow", hangs(omit("auth.Review")), "TestFeedEndsWithTheCredential", "a feed ends with the credential of its reader"},
 		{"approval/api", "only", always("Contains"), "TestBadInput", "a member that nobody knows is refused"},

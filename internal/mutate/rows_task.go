@@ -3,6 +3,8 @@ package main
 func taskRows() []row {
 	return []row{
 		{"task/internal/rules", "DeleteWebhook.put", hangs(skip("removeWebhookRows")), "task/push TestDeleted", "a webhook that was deleted leaves nothing"},
+		{"task/internal/rules", "DeleteWebhook.put", never("Overseen"), "task/engine TestWebhookIsDeletedByAnOperator", "the audit says who deleted a webhook"},
+		{"task/internal/rules", "pendingKeys", never("Deadline nil"), "task/engine TestApprovalsByDeadline", "the least time left comes first"},
 		{"task/internal/rules", "batch.Batch", never("HasContextRows"), "task/engine TestStateBoundOfTasksAtOnce", "tasks that set state at once cannot exceed the limit of their context together"},
 		{"task/internal/rules", "advancing.advanceCalls", always("running"), "TestWhatADecisionDoes", "a call whose process is gone is not taken for one that runs"},
 		{"task/internal/rules", "advancing.Advance", always("Held"), "task/engine TestRestoredStoreWaitsForItsOperator", "a restored store asks no planner before its operator says so"},
