@@ -186,6 +186,7 @@ func (s *Service) Approval(ctx context.Context, c Caller, id string) (client.App
 			return d, err
 		}
 	}
+	answer.Release() // what the lists took
 	view, calls, err := list.Around(ctx, answer, id)
 	if err != nil {
 		return d, err

@@ -127,7 +127,7 @@ type inboxPage struct {
 	Denied              string
 }
 
-const inboxRows = 40
+const inboxRows = 30
 
 func (v *visit) inbox() error {
 	if err := v.By.May(auth.Review); err != nil { // the inbox is the first page after every sign-in

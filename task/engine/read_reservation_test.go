@@ -542,3 +542,31 @@ func TestTaskThatGrowsWhileItsAnswerWaits(t *testing.T) {
 		})
 	}
 }
+
+// Lists reserve the memory for what they read at a time, before they read it.
+func TestListReserves(t *testing.T) {
+	t.Parallel()
+	w := newMemory(t)
+	w.cfg = engine.Config{Answers: 3 << 20}
+	w.start()
+	list := func(by auth.Principal) (*engine.ReadReservation, error) {
+		r := w.engine.ReserveRead(by)
+		return r, r.Reserve(256 << 10)
+	}
+	first, err := list(alice)
+	w.must(err)
+	second, err := list(carol)
+	w.must(err)
+	defer second.Release()
+	if got := w.engine.Taken(); got != 2<<20 {
+		t.Errorf("%d bytes are reserved, want 2 MiB", got)
+	}
+	var full *engine.AnswersError
+	if _, err := list(alice); !errors.As(err, &full) || !full.Own {
+		t.Errorf("a second list of a caller is %v, want no memory", err)
+	}
+	first.Release()
+	third, err := list(alice)
+	w.must(err)
+	third.Release()
+}
