@@ -551,7 +551,8 @@ func TestListReserves(t *testing.T) {
 	w.start()
 	list := func(by auth.Principal) (*engine.ReadReservation, error) {
 		r := w.engine.ReserveRead(by)
-		return r, r.Reserve(256 << 10)
+		err := r.Reserve(256 << 10)
+		return r, err
 	}
 	first, err := list(alice)
 	w.must(err)
