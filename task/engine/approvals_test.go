@@ -118,7 +118,7 @@ func TestApprovals(t *testing.T) {
 // while it moved them.
 func TestApprovalsOfEarlierVersions(t *testing.T) {
 	inMemory(t, func(t *testing.T, w *world) {
-		w.cfg = engine.Config{Policy: policy(t, approval.Gate{Tool: "transfer", Terms: approval.Terms{Expires: time.Hour}})}
+		w.cfg = engine.Config{Policy: policy(t, approval.Gate{Tool: "transfer", Terms: approval.Terms{Expires: time.Hour, Mask: []string{"/to"}}})}
 		w.start()
 		var ids []string
 		for n := range 5 {
@@ -163,6 +163,10 @@ func TestApprovalsOfEarlierVersions(t *testing.T) {
 		page, err := w.store.Rows(w.ctx(), store.System(), store.RowQuery{Kind: task.RowApproval, Index: task.IndexFormer})
 		if err != nil || len(page.Rows) > 0 {
 			t.Errorf("%d approvals are where earlier versions have them, %v", len(page.Rows), err)
+		}
+		page, err = w.store.Rows(w.ctx(), store.System(), store.RowQuery{Kind: task.RowApproval, Index: task.IndexHides, Keys: true})
+		if err != nil || len(page.Rows) != 5 {
+			t.Errorf("%d approvals say that they hide arguments, %v, want 5", len(page.Rows), err)
 		}
 		if all := w.inbox(carol, 0); len(all) != 0 {
 			t.Errorf("another sees %d approvals", len(all))
