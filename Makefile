@@ -59,7 +59,7 @@ REPLACING := $(INTEROP)/openapi
 CHECKS := needs format lint modules generated cross test race seeds kills brief interop browser operate
 
 # What its parts run beside Go, make and a C compiler.
-NEEDS := bash caddy cc chromium curl dpkg git nginx node npm openssl python3 strace systemd-analyze unshare
+NEEDS := bash caddy cc chromium curl dpkg git ip iptables nginx node npm openssl podman podman-compose python3 runc strace systemd-analyze unshare
 
 .DEFAULT_GOAL := test
 .PHONY: help build test fast check needs format lint modules generated cross race seeds kills brief interop browser mcp operate bench faults mutate sim vuln newest release tools
@@ -109,7 +109,7 @@ brief: ## 1 min | Go | the faults of disk, process and clock, in their short for
 mcp: ## 5 min | npm, PyPI, chromium | MCP servers: their tools are listed and called
 	cd $(INTEROP) && go test -count=1 -timeout 20m -run '^TestMCPServers$$' . -mcp.all
 
-operate: ## 90 s | root, systemd, nginx, caddy | the release, installed; the files of deploy/ and the commands of docs/operations.md, run
+operate: ## 2 min | root, systemd, podman, nginx, caddy | the release, installed; the files of deploy/ and the commands of docs/operations.md, run
 	cd internal/release && go test -count=1 -timeout 10m ./...
 	cd deploy && go test -count=1 -timeout 10m ./...
 	cd deploy/alerts && go test -count=1 -timeout 10m ./...

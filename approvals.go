@@ -60,10 +60,10 @@ func (s *Server) socketAPI(known auth.Authenticator) http.Handler {
 	operators := guard.Wrap(debugapi.Handler(debugapi.Config{
 		Requests: requests, SetLevel: s.given.Inside.LogLevel, Ready: http.HandlerFunc(s.health.ServeDetails),
 		Refusal: s.health.Refusal,
-		Backup:  s.store.backup(), BackedUp: s.store.backedUp(s.monitor.metrics), Resume: s.engine.Resume, Log: s.log,
+		Backup:  s.store.backup(), BackedUp: s.store.backedUp(s.monitor.metrics), Resume: s.engine.Resume, Reload: s.reload, Log: s.log,
 	}), a2a.WriteRefusal)
 	mux := http.NewServeMux()
-	for _, path := range []string{debugapi.ProfilePath, debugapi.LevelPath, debugapi.ReadyPath, debugapi.BackupPath, debugapi.BackupPath + "/", debugapi.ResumePath} {
+	for _, path := range []string{debugapi.ProfilePath, debugapi.LevelPath, debugapi.ReadyPath, debugapi.BackupPath, debugapi.BackupPath + "/", debugapi.ResumePath, debugapi.ReloadPath} {
 		mux.Handle(path, operators)
 	}
 	mux.Handle("/", api.Handler(s.approvals, s.door(requests, guard, httpd.NewShares("streams are open", socketStreams, socketStreams))))

@@ -45,50 +45,56 @@ func (r *reloads) ended() bool {
 // their tools; tasks that wait for a decision about a tool with another definition are asked
 // again. If the file of keys or the configuration has an error, the tools stay as they are,
 // and the error describes it.
-func (s *Server) Reload() (err error) {
+func (s *Server) Reload() error {
+	_, err := s.reload()
+	return err
+}
+
+// reload is [Server.Reload]. It returns the keys that have changed and need a restart.
+func (s *Server) reload() (restart []string, err error) {
 	defer func() { s.monitor.metrics.Reloaded(err) }()
 	r := &s.reloads
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
-		return errors.New("a2aserver: the server is closed, so it cannot reload")
+		return nil, errors.New("a2aserver: the server is closed, so it cannot reload")
 	}
 	// For itself, and first: a key that was revoked must not stay valid because something
 	// else is broken, or takes its time.
 	if err := s.authentication.reload(); err != nil {
-		return fmt.Errorf("reload: %w", err)
+		return nil, fmt.Errorf("reload: %w", err)
 	}
 	read, err := s.given.load()
 	if err != nil {
-		return fmt.Errorf("reload: %w", err)
+		return nil, fmt.Errorf("reload: %w", err)
 	}
 	if s.files != nil { // it would notice new keys by itself, a little later
 		if err := s.files.Reload(); err != nil {
-			return fmt.Errorf("reload: %w", err)
+			return nil, fmt.Errorf("reload: %w", err)
 		}
 	}
 	before := s.tools.Load()
 	conf, restart := config.Reloaded(s.config, read)
 	if s.admin != nil {
 		if err := adminsocket.CheckPrograms(s.config, conf, os.Geteuid()); err != nil {
-			return fmt.Errorf("reload: %w", err)
+			return nil, fmt.Errorf("reload: %w", err)
 		}
 	}
 	cache, err := s.given.cacheFolder(conf)
 	if err != nil {
-		return fmt.Errorf("reload: %w", err)
+		return nil, fmt.Errorf("reload: %w", err)
 	}
 	routes, unread, err := s.given.routes(conf, s.own)
 	if err != nil {
-		return fmt.Errorf("reload: %w", err)
+		return nil, fmt.Errorf("reload: %w", err)
 	}
 	next, err := toolset.New(s.given.tools(conf, s.own, cache), before)
 	if err != nil {
-		return fmt.Errorf("reload: %w", err)
+		return nil, fmt.Errorf("reload: %w", err)
 	}
 	listed, warnings, late, err := next.Check(toolset.ListTime)
 	if err != nil {
-		return fmt.Errorf("reload: %w", errors.Join(err, next.Close(before)))
+		return nil, fmt.Errorf("reload: %w", errors.Join(err, next.Close(before)))
 	}
 	warn(s.log, append(warnings, unread...))
 	next.Describe(before, s.given.Now())
@@ -106,12 +112,15 @@ func (s *Server) Reload() (err error) {
 	if len(restart) > 0 {
 		s.log.Warn().Str("keys", strings.Join(restart, " ")).Msg("these keys have changed, too: they take effect when the server is restarted")
 	}
+	if s.given.Inside.LogLevel != nil {
+		s.given.Inside.LogLevel(read.Log.Level)
+	}
 	// The server would notice new keys of its own by itself, too.
 	if err := s.keys.Reload(); err != nil {
 		s.log.Error().Err(err).Msg("the server's own keys were not read: the keys in use stay")
 	}
 	s.log.Info().Str("tools", s.toolNames()).Str("tools_for_some", s.reservedTools()).Msg("the tools, secrets and gates of the configuration were reloaded")
-	return nil
+	return restart, nil
 }
 
 // listLate lists the tools of a state once more, with more time, because a server of tools had

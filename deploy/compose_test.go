@@ -33,7 +33,7 @@ func TestCompose(t *testing.T) {
 	for name, value := range s.Environment {
 		env = append(env, name+"="+*value)
 	}
-	valid(t, env, read(t, "a2a-server.yaml"))
+	valid(t, env, read(t, "container.yaml"))
 	if given := time.Duration(*s.StopGracePeriod); given < defaultGrace+lastWords {
 		t.Errorf("the container is killed after %v, and the server needs up to %v", given, defaultGrace+lastWords)
 	}
@@ -47,7 +47,7 @@ func TestCompose(t *testing.T) {
 		t.Errorf("the volumes are %+v of %+v, want the data folder and the configuration", s.Volumes, p.Volumes)
 	}
 	mounted := s.Volumes[1]
-	if mounted.Source != filepath.Join(filepath.Dir(path), "a2a-server.yaml") || !mounted.ReadOnly || mounted.Target != *s.Environment["A2A_SERVER_CONFIG"] {
+	if mounted.Source != filepath.Dir(path) || !mounted.ReadOnly || filepath.Join(mounted.Target, "container.yaml") != *s.Environment["A2A_SERVER_CONFIG"] {
 		t.Errorf("%+v is not the configuration of %q", mounted, *s.Environment["A2A_SERVER_CONFIG"])
 	}
 }

@@ -3,6 +3,7 @@ package deploy
 import (
 	"archive/tar"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"crypto/x509"
 	"encoding/json"
@@ -75,7 +76,7 @@ func (i *image) unpack(dist string) error {
 		}
 		switch into {
 		case &index:
-			i.tag += index.Manifests[0].Annotations["org.opencontainers.image.ref.name"]
+			i.tag = cmp.Or(i.tag, index.Manifests[0].Annotations["org.opencontainers.image.ref.name"])
 			text = blob(index.Manifests[0])
 		case &manifest:
 			text = blob(manifest.Config)
@@ -218,7 +219,7 @@ func TestImage(t *testing.T) {
 	}
 	entries, err := os.ReadDir(i.root)
 	if err != nil || len(entries) != 3 {
-		t.Errorf("the image has %v, %v, want the program, data and etc", entries, err)
+		t.Errorf("the image has %v, %v, want usr, data and etc", entries, err)
 	}
 	const anyPort = "A2A_SERVER_LISTEN=0.0.0.0:0" // beside what else runs here
 	if said, code := run(t, i.exec(i.command, anyPort)); code != 2 || !strings.Contains(said, "insecure_no_auth") {

@@ -38,7 +38,7 @@ func TestOperator(t *testing.T) {
 	if status, answer := call(t, client, http.MethodGet, public+"/tasks/"+asked.ID, nil); status != http.StatusBadGateway {
 		t.Errorf("while the server is stopped, the proxy answers %d %s, want 502", status, answer)
 	}
-	upgraded := filepath.Join(i.root, "a2a-server")
+	upgraded := filepath.Join(i.root, "usr", "bin", "a2a-server")
 	if out, err := exec.Command("install", "-m", "0755", program(t), upgraded).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}

@@ -53,7 +53,7 @@ func program(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return filepath.Join(i.root, "a2a-server")
+	return filepath.Join(i.root, "usr", "bin", "a2a-server")
 }
 
 // find returns the path of a program. Without it nothing is shown, so it is no reason to

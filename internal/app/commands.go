@@ -36,6 +36,7 @@ func commands(p *cli.Program) *cobra.Command {
 	)
 	root.AddCommand(
 		serveCommand(p),
+		reloadCommand(p),
 		config,
 		approvals.Command(p),
 		tasks.Command(p, tasksWatch(p)), tasks.CallsCommand(p), push.Command(p), notifications.Command(p),

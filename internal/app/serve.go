@@ -47,17 +47,7 @@ func serve(ctx context.Context, p *cli.Program, given *cli.Flags) error {
 	defer beside.Wait()
 	ctx, stop := signals.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	reload := func() error { //nolint:contextcheck // a reload outlives the signal that asked for it
-		if err := server.Reload(); err != nil {
-			return err
-		}
-		read, err := p.Load(given)
-		if err == nil {
-			least.Set(read.Log)
-		}
-		return err
-	}
-	defer signals.ReloadOn(ctx, hangups, reload, log)()
+	defer signals.ReloadOn(ctx, hangups, server.Reload, log)()
 	beside.Go(func() { heap.Release(ctx) })
 	return server.Run(ctx)
 }

@@ -26,6 +26,7 @@ const (
 	LevelPath   = "/debug/log/"   // POST, and a level
 	ReadyPath   = "/readyz"       // GET
 	ResumePath  = "/store/resume" // POST: see Resumed
+	ReloadPath  = "/reload"       // POST: see Reloaded
 )
 
 // CPU is the profile of the processor, which takes time: the parameter seconds, 10 by default and
@@ -44,6 +45,11 @@ type Resumed struct {
 	Held   bool      `json:"held"`            // the store waited for its operator until now
 }
 
+// Reloaded is the answer of [ReloadPath] when the configuration was reloaded; else it is the reason.
+type Reloaded struct {
+	Restart []string `json:"restart,omitempty"` // keys that have changed, and need a restart
+}
+
 // Config configures a handler. All fields but SetLevel and Backup are required.
 type Config struct {
 	Requests *httpd.Frontend // authenticates callers
@@ -54,6 +60,8 @@ type Config struct {
 	BackedUp func(ctx context.Context, moment time.Time) error // is told of each backup that was verified
 	// Resume lets a restored store continue, for a caller that may do [auth.Admin].
 	Resume func(ctx context.Context, by auth.Principal) (moment time.Time, was bool, err error)
+	// Reload reads the configuration again, and returns the keys that need a restart.
+	Reload func() (restart []string, err error)
 	Log    zerolog.Logger
 }
 
@@ -66,6 +74,7 @@ func Handler(c Config) http.Handler {
 	mux.HandleFunc("GET "+BackupPath, c.admin(c.ready(c.backup)))
 	mux.HandleFunc("POST "+BackupPath+"/{moment}", c.admin(c.ready(c.backedUp)))
 	mux.HandleFunc("POST "+ResumePath, c.admin(c.ready(c.resume)))
+	mux.HandleFunc("POST "+ReloadPath, c.admin(c.reload))
 	mux.HandleFunc("GET "+ReadyPath, c.known(func(w http.ResponseWriter, r *http.Request, _ auth.Principal) { c.Ready.ServeHTTP(w, r) }))
 	return mux
 }
@@ -182,4 +191,16 @@ func (c *Config) resume(w http.ResponseWriter, r *http.Request, by auth.Principa
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(Resumed{Moment: moment, Held: was}) // the client may be gone
+}
+
+// reload reads the configuration again.
+func (c *Config) reload(w http.ResponseWriter, _ *http.Request, by auth.Principal) {
+	c.Log.Info().Str("by", by.Subject).Msg("a reload was asked for")
+	restart, err := c.Reload()
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusConflict)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(Reloaded{restart}) // the client may be gone
 }

@@ -33,7 +33,7 @@ func (s *source) shared(ctx context.Context, program []byte) ([]file, error) {
 	}
 	for _, name := range []string{
 		"CHANGELOG.md", "LICENSE", "README.md", "deploy/Caddyfile", "deploy/a2a-server.service", "deploy/a2a-server.yaml",
-		"deploy/alerts.yaml", "deploy/compose.yaml", "deploy/grafana.json", "deploy/kubernetes.yaml", "deploy/nginx.conf",
+		"deploy/alerts.yaml", "deploy/compose.yaml", "deploy/container.yaml", "deploy/grafana.json", "deploy/kubernetes.yaml", "deploy/nginx.conf",
 	} {
 		data, err := s.read(name)
 		if err != nil {

@@ -41,6 +41,8 @@ func (s *source) writeImage(to string, programs map[string][]byte) error {
 		file{name: "etc/ssl", mode: fs.ModeDir | 0o755},
 		file{name: "etc/ssl/certs", mode: fs.ModeDir | 0o755},
 		file{name: "etc/ssl/certs/ca-certificates.crt", mode: 0o644, data: authorities()},
+		file{name: "usr", mode: fs.ModeDir | 0o755},
+		file{name: "usr/bin", mode: fs.ModeDir | 0o755},
 	)
 	if err != nil {
 		return err
@@ -87,7 +89,7 @@ func blob(d v1.Descriptor) string { return "blobs/" + d.Digest.Algorithm + "/" +
 
 // image returns the image of an architecture.
 func (s *source) image(arch string, base v1.Layer, binary []byte) (v1.Image, error) {
-	top, err := s.layer(program(binary))
+	top, err := s.layer(file{name: "usr/bin/a2a-server", mode: 0o755, data: binary})
 	if err != nil {
 		return nil, err
 	}
@@ -95,11 +97,12 @@ func (s *source) image(arch string, base v1.Layer, binary []byte) (v1.Image, err
 	of, err := mutate.ConfigFile(mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON), &v1.ConfigFile{
 		OS: "linux", Architecture: arch, Created: made, RootFS: v1.RootFS{Type: "layers"},
 		Config: v1.Config{
-			Entrypoint: []string{"/a2a-server"}, Cmd: []string{"serve"}, User: fmt.Sprintf("%d:%[1]d", nobody), WorkingDir: "/",
-			Env:          []string{"A2A_SERVER_LISTEN=0.0.0.0:8080", "A2A_SERVER_DATA=/data"},
+			Entrypoint: []string{"/usr/bin/a2a-server"}, Cmd: []string{"serve"}, User: fmt.Sprintf("%d:%[1]d", nobody), WorkingDir: "/",
+			// PATH is that of commands in the container: not every runtime has one of its own.
+			Env:          []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "A2A_SERVER_LISTEN=0.0.0.0:8080", "A2A_SERVER_DATA=/data"},
 			Volumes:      map[string]struct{}{"/data": {}},
 			ExposedPorts: map[string]struct{}{"8080/tcp": {}},
-			Healthcheck:  &v1.HealthConfig{Test: []string{"CMD", "/a2a-server", "health"}, Interval: 10 * time.Second, Timeout: 5 * time.Second, StartPeriod: 30 * time.Second},
+			Healthcheck:  &v1.HealthConfig{Test: []string{"CMD", "/usr/bin/a2a-server", "health"}, Interval: 10 * time.Second, Timeout: 5 * time.Second, StartPeriod: 30 * time.Second},
 			Labels: map[string]string{
 				"org.opencontainers.image.title": "a2a-server", "org.opencontainers.image.licenses": "Apache-2.0",
 				"org.opencontainers.image.version": s.version, "org.opencontainers.image.revision": s.commit,

@@ -17,6 +17,7 @@ import (
 	"a2a-server/internal/app/cli"
 	"a2a-server/internal/app/remote"
 	"a2a-server/internal/app/signals"
+	"a2a-server/internal/app/terminal"
 	"a2a-server/internal/debugapi"
 	"a2a-server/store"
 	"a2a-server/store/boltstore"
@@ -30,11 +31,14 @@ func backup(p *cli.Program) *cobra.Command {
 which is compared after it was written, and only its owner may read it. It has all tasks,
 approvals and the audit; it has neither the folder keys/ nor the configuration and its secrets.
 
+With - for FILE, the backup goes to the standard output. Whoever keeps it has to keep all of it:
+'store restore' refuses a part.
+
 A server that runs is asked at its admin socket, which needs the role admin. The store of a
 server that does not run is read from its data folder.
 `,
 	}
-	cli.Takes(c, ", a new file", "the name of one file")
+	cli.Takes(c, ", a new file, or -", "the name of one file")
 	of := storeFlags(c)
 	socket := c.Flags().String("socket", "", "The admin socket of the server, a `file`. Defaults to the one in its configuration.")
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -48,15 +52,22 @@ server that does not run is read from its data folder.
 		ctx, stop := signals.Interruptible(c.Context())
 		defer stop()
 		b := &making{p: p, socket: conf.AdminSocket(), store: path, to: args[0]}
-		made, err := b.make(ctx)
+		do, report, where := b.make, p.Stdout, args[0]
+		if where == "-" {
+			if terminal.Is(p.Stdout) {
+				return cli.Usage("store backup: the standard output is a terminal: send it to a file")
+			}
+			do, report, where = b.stream, p.Stderr, "standard output"
+		}
+		made, err := do(ctx)
 		if err != nil {
 			return err
 		}
 		if made.Damaged > 0 {
 			p.Note(fmt.Sprintf("warning: %d values of the store are damaged, and of the backup too: their tasks cannot be read", made.Damaged))
 		}
-		_, err = fmt.Fprintf(p.Stdout, "%s: everything until %s, %d values, %d bytes, checksum compared\nnot included: %s, the configuration and its secrets\n",
-			args[0], made.Moment.Format(time.RFC3339Nano), made.Values, made.Bytes, filepath.Join(conf.Data, "keys"))
+		_, err = fmt.Fprintf(report, "%s: everything until %s, %d values, %d bytes, checksum compared\nnot included: %s, the configuration and its secrets\n",
+			where, made.Moment.Format(time.RFC3339Nano), made.Values, made.Bytes, filepath.Join(conf.Data, "keys"))
 		return err
 	}
 	return c
@@ -104,10 +115,37 @@ func (b *making) make(ctx context.Context) (made boltstore.Backup, err error) {
 	if err := syncFolder(filepath.Dir(b.to)); err != nil {
 		return made, err
 	}
-	if err := confirm(made); err != nil {
+	b.confirm(confirm, made)
+	return made, nil
+}
+
+// stream writes the backup to the standard output, and compares it on the way.
+func (b *making) stream(ctx context.Context) (made boltstore.Backup, err error) {
+	from, to := io.Pipe()
+	compared := make(chan error, 1)
+	go func() {
+		var err error
+		made, err = boltstore.VerifyBackup(from)
+		_ = from.CloseWithError(err) // never fails; nil ends a write that would follow
+		compared <- err
+	}()
+	confirm, err := b.write(ctx, io.MultiWriter(b.p.Stdout, to))
+	_ = to.CloseWithError(err) // likewise; nil is the end
+	if wrong := <-compared; err == nil && wrong != nil {
+		err = fmt.Errorf("compare the backup: %w", wrong)
+	}
+	if err != nil {
+		return made, err
+	}
+	b.confirm(confirm, made)
+	return made, nil
+}
+
+// confirm tells the server of a backup that was compared.
+func (b *making) confirm(tell func(boltstore.Backup) error, made boltstore.Backup) {
+	if err := tell(made); err != nil {
 		b.p.Note(fmt.Sprintf("warning: the backup is whole, but the server has not recorded its time, so its metric is older: %v", err))
 	}
-	return made, nil
 }
 
 func syncFolder(name string) error {

@@ -28,10 +28,10 @@ approved or waited, takes calls that ran for calls with an unknown outcome, and 
 wakes nor sends webhooks until 'a2a-server store resume'.
 
 With --unverified FILE is a plain copy of tasks.db. All of it is read, but nothing proves that
-it is of one moment.
+it is of one moment. With - for FILE, the backup is read from the standard input.
 `,
 	}
-	cli.Takes(c, ", a backup", "the name of one file")
+	cli.Takes(c, ", a backup, or -", "the name of one file")
 	of := storeFlags(c)
 	unverified := c.Flags().Bool("unverified", false, "FILE is a plain copy of tasks.db, without a checksum.")
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -41,7 +41,10 @@ it is of one moment.
 		}
 		ctx, stop := signals.Interruptible(c.Context())
 		defer stop()
-		made, err := restoreTo(ctx, path, args[0], *unverified)
+		if args[0] == "-" && *unverified {
+			return cli.Usage("store restore: a plain copy has to be a file: name it")
+		}
+		made, err := restoreTo(ctx, path, args[0], p.Stdin, *unverified)
 		switch {
 		case errors.Is(err, fs.ErrExist):
 			return fmt.Errorf("%s has a store: stop its server and move %s away, or name another folder with --data", conf.Data, path)
@@ -61,11 +64,11 @@ it is of one moment.
 	return c
 }
 
-// restoreTo makes the store at path from a backup or a plain copy.
-func restoreTo(ctx context.Context, path, file string, plain bool) (boltstore.Backup, error) {
-	if info, err := os.Stat(file); err != nil {
+// restoreTo makes the store at path from a backup or a plain copy. The file - is input.
+func restoreTo(ctx context.Context, path, file string, input io.Reader, plain bool) (boltstore.Backup, error) {
+	if info, err := os.Stat(file); file != "-" && err != nil {
 		return boltstore.Backup{}, err
-	} else if !info.Mode().IsRegular() {
+	} else if file != "-" && !info.Mode().IsRegular() {
 		return boltstore.Backup{}, errors.New("it is not a regular file")
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -73,6 +76,9 @@ func restoreTo(ctx context.Context, path, file string, plain bool) (boltstore.Ba
 	}
 	begin := func(ctx context.Context, h store.Handle, b boltstore.Backup) error {
 		return engine.MarkRestored(ctx, h, b.Moment, time.Now())
+	}
+	if file == "-" {
+		return boltstore.Options{}.Restore(ctx, input, path, begin)
 	}
 	if !plain {
 		from, err := os.Open(file)

@@ -1,0 +1,38 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"a2a-server/internal/app/cli"
+	"a2a-server/internal/app/remote"
+	"a2a-server/internal/debugapi"
+)
+
+func reloadCommand(p *cli.Program) *cobra.Command {
+	c := remote.NewCommand(p, &cobra.Command{
+		Use: "reload", Short: "let a running server read its configuration again, as SIGHUP does",
+		Long: "It needs the role admin at the admin socket. If the configuration has an error, it stays as it\nwas, and the command prints the error and fails.\n",
+	}, "", false /* prints */)
+	return c.Do(func(ctx context.Context, s *remote.Server, _ []string) error {
+		body, err := s.OnSocket(ctx, http.MethodPost, debugapi.ReloadPath)
+		if err != nil {
+			return err
+		}
+		var answer debugapi.Reloaded
+		if err := json.Unmarshal(body, &answer); err != nil {
+			return fmt.Errorf("read the answer of the server: %w", err)
+		}
+		text := "the configuration was reloaded"
+		if len(answer.Restart) > 0 {
+			text += "; these keys need a restart: " + strings.Join(answer.Restart, " ")
+		}
+		_, err = fmt.Fprintln(p.Stdout, text)
+		return err
+	})
+}
