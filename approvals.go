@@ -12,7 +12,9 @@ import (
 	"a2a-server/a2a"
 	"a2a-server/approval/api"
 	"a2a-server/auth"
+	"a2a-server/auth/peer"
 	"a2a-server/internal/adminsocket"
+	"a2a-server/internal/app/config"
 	"a2a-server/internal/debugapi"
 	"a2a-server/internal/httpd"
 	"a2a-server/task/engine"
@@ -84,28 +86,36 @@ func programsOnly(h http.Handler) http.Handler {
 	})
 }
 
-// openAdmin makes the socket of the users in auth.socket, if there are any. Call it with the
-// store open, which keeps other servers out of the data folder.
-func (s *Server) openAdmin() error {
-	known, err := adminsocket.Users(s.config)
-	if err != nil || known == nil {
-		return err
+// adminDoor returns the path of the admin socket of a server that runs as owner, its users, and the
+// rules of its connections; "": there is none.
+func (c *Config) adminDoor(conf *config.Config, owner int) (path string, known *peer.Authenticator, door *adminsocket.Door, err error) {
+	if known, err = adminsocket.Users(conf); err != nil || known == nil {
+		return "", nil, nil, err
 	}
-	if s.given.keysFolder(s.config) == "" {
-		s.log.Warn().Msg("auth.socket has no effect: the store is not a file, so that nothing keeps another server out of the data folder")
-		return nil
+	if c.keysFolder(conf) == "" {
+		c.Log.Warn().Msg("auth.socket has no effect: the store is not a file, so that nothing keeps another server out of the data folder")
+		return "", nil, nil, nil
 	}
-	path, err := filepath.Abs(s.config.AdminSocket())
-	if err != nil {
-		return fmt.Errorf("admin socket: %w", err)
+	if path, err = filepath.Abs(conf.AdminSocket()); err == nil {
+		door, err = adminsocket.NewDoor(conf, owner)
 	}
-	door, err := adminsocket.NewDoor(s.config, os.Geteuid())
 	if err == nil {
 		err = door.Enters(path)
 	}
-	if err == nil {
-		s.admin, err = adminsocket.Open(adminsocket.Config{Path: path, Group: door.Group(), Handler: s.socketAPI(auth.Completing(known, s.complete)), Log: s.log})
+	if err != nil {
+		return "", nil, nil, fmt.Errorf("admin socket: %w", err)
 	}
+	return path, known, door, nil
+}
+
+// openAdmin makes the socket of the users in auth.socket, if there are any. Call it with the
+// store open, which keeps other servers out of the data folder.
+func (s *Server) openAdmin() error {
+	path, known, door, err := s.given.adminDoor(s.config, os.Geteuid())
+	if err != nil || path == "" {
+		return err
+	}
+	s.admin, err = adminsocket.Open(adminsocket.Config{Path: path, Group: door.Group(), Handler: s.socketAPI(auth.Completing(known, s.complete)), Log: s.log})
 	if err != nil {
 		return fmt.Errorf("admin socket: %w", err)
 	}

@@ -10,7 +10,6 @@ import (
 	"a2a-server/a2a/agentcard"
 	"a2a-server/approval"
 	"a2a-server/auth"
-	"a2a-server/internal/adminsocket"
 	"a2a-server/internal/app/config"
 	"a2a-server/internal/inside"
 	"a2a-server/internal/toolset"
@@ -115,50 +114,6 @@ var ErrConfig = config.ErrUnusable
 // load reads the configuration.
 func (c *Config) load() (*config.Config, error) {
 	return config.Load(config.Source{File: c.File, Environment: c.Environment, Flags: c.Set, Authenticated: c.Authenticator != nil || c.NoListen, Callers: c.Authenticator != nil})
-}
-
-// Check returns the error that New would return for this Config, as far as that is known
-// without opening or changing anything. The error lists all problems with keys; warnings go
-// to the log. A command or an MCP server that cannot be started, because its program or its
-// folder is missing, is an error here; New starts without it and warns.
-func Check(c Config) error {
-	conf, err := c.load()
-	if err != nil {
-		return err
-	}
-	files, err := c.tlsFiles(conf)
-	if err != nil {
-		return err
-	}
-	if _, err := c.authentication(conf, files, nil); err != nil {
-		return err
-	}
-	if _, err := adminsocket.Users(conf); err != nil {
-		return err
-	}
-	if _, err := adminsocket.NewDoor(conf, adminsocket.OwnerFor(conf)); err != nil {
-		return err
-	}
-	if _, err := c.card(conf); err != nil {
-		return err
-	}
-	if _, err := c.pushes(conf, nil); err != nil {
-		return err
-	}
-	_, unread, err := c.routes(conf, nil)
-	if err != nil {
-		return err
-	}
-	warn(c.Log, unread)
-	var tools toolset.Current
-	planner, err := c.planner(conf, &tools, nil)
-	if err != nil {
-		return err
-	}
-	closePlanner(planner)
-	warnings, err := toolset.Check(c.tools(conf, nil, ""))
-	warn(c.Log, warnings)
-	return err
 }
 
 // tools returns what the tools of a configuration are made from. own returns the addresses

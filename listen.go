@@ -17,13 +17,25 @@ import (
 func listen(c *config.Config, key, at string, authenticated bool) (net.Listener, error) {
 	l, err := net.Listen("tcp", at)
 	if err != nil {
-		return nil, fmt.Errorf("listen on %s: %w: stop what uses it, or choose another address with %s", at, err, key)
+		return nil, listenError(key, at, err)
 	}
-	if !authenticated && !c.InsecureNoAuth && !loopback(l.Addr()) {
+	if err := publicError(c, l.Addr(), authenticated); err != nil {
 		_ = l.Close() // it has accepted no connection
-		return nil, fmt.Errorf("%w: other machines can reach %s, and there is no authentication: set auth, listen on 127.0.0.1, or set insecure_no_auth to accept every client", ErrConfig, l.Addr())
+		return nil, err
 	}
 	return l, nil
+}
+
+func listenError(key, at string, err error) error {
+	return fmt.Errorf("listen on %s: %w: stop what uses it, or choose another address with %s", at, err, key)
+}
+
+// publicError refuses an address that other machines can reach without authentication.
+func publicError(c *config.Config, a net.Addr, authenticated bool) error {
+	if authenticated || c.InsecureNoAuth || loopback(a) {
+		return nil
+	}
+	return fmt.Errorf("%w: other machines can reach %s, and there is no authentication: set auth, listen on 127.0.0.1, or set insecure_no_auth to accept every client", ErrConfig, a)
 }
 
 func tcpAddr(a net.Addr) *net.TCPAddr {

@@ -89,11 +89,11 @@ func (m *monitor) listen(s *Server) error {
 	}
 	l, err := net.Listen("tcp", at)
 	if err != nil {
-		return fmt.Errorf("listen on %s: %w: stop what uses it, or choose another address with admin.listen", at, err)
+		return listenError("admin.listen", at, err)
 	}
-	if token == "" && !loopback(l.Addr()) { // localhost may be any address
+	if err := metricsPublicError(l.Addr(), token); err != nil {
 		_ = l.Close() // it has accepted no connection
-		return fmt.Errorf("%w: other machines can reach %s, and there is no token: set admin.token, or listen on 127.0.0.1", ErrConfig, l.Addr())
+		return err
 	}
 	limited := httpd.NewListener(l, metricsConnections, s.limits.HeaderTimeout, s.log, time.Now)
 	switch {
@@ -118,6 +118,15 @@ func (m *monitor) listen(s *Server) error {
 	}
 	m.web.Handler = guard.Wrap(m.web.Handler, a2a.WriteRefusal)
 	return nil
+}
+
+// metricsPublicError refuses metrics without a token on an address that other machines can reach:
+// localhost may be any.
+func metricsPublicError(a net.Addr, token string) error {
+	if token != "" || loopback(a) {
+		return nil
+	}
+	return fmt.Errorf("%w: other machines can reach %s, and there is no token: set admin.token, or listen on 127.0.0.1", ErrConfig, a)
 }
 
 // serve serves the port until close. If that fails, there are no metrics, and nothing else stops.

@@ -29,7 +29,6 @@ import (
 	"a2a-server/internal/httpd"
 	"a2a-server/internal/keyring"
 	"a2a-server/internal/limits"
-	"a2a-server/internal/privatefile"
 	"a2a-server/internal/tlsfiles"
 	"a2a-server/internal/toolset"
 	"a2a-server/task"
@@ -95,25 +94,13 @@ func New(c Config) (_ *Server, err error) {
 			err = errors.Join(err, s.release())
 		}
 	}()
-	if s.files, err = c.tlsFiles(conf); err != nil {
-		return nil, err
-	}
-	if s.authentication, err = c.authentication(conf, s.files, s.own); err != nil {
-		return nil, err
-	}
-	if s.limits = limits.Derive(&conf.Limits, s.authenticator != nil, limits.OfProcess()); c.Inside.Limits != nil {
-		c.Inside.Limits(&s.limits)
-	}
-	if s.push, err = c.pushes(conf, s.own); err != nil {
-		return nil, err
-	}
-	routes, unread, err := c.routes(conf, s.own)
+	p, err := c.parts(conf, s.own, &s.tools)
 	if err != nil {
 		return nil, err
 	}
-	warn(s.log, unread)
-	if s.planner, err = c.planner(conf, &s.tools, s.own); err != nil {
-		return nil, err
+	s.files, s.authentication, s.push, s.planner = p.files, p.authentication, p.push, p.planner
+	if s.limits = limits.Derive(&conf.Limits, s.authenticator != nil, limits.OfProcess()); c.Inside.Limits != nil {
+		c.Inside.Limits(&s.limits)
 	}
 	cache, err := c.cacheFolder(conf)
 	if err != nil {
@@ -135,14 +122,11 @@ func New(c Config) (_ *Server, err error) {
 		s.store = useStore(c.Store)
 	} else if err := os.MkdirAll(conf.Data, 0o700); err != nil {
 		return nil, fmt.Errorf("create the data folder: %w: choose another one with data", err)
-	} else if err := privatefile.CheckWriters(conf.Data); err != nil {
-		return nil, fmt.Errorf("%w: data: %w", ErrConfig, err)
+	} else if err := c.checkData(conf); err != nil {
+		return nil, err
 	}
 	s.monitor.count(s)
 	if s.store == nil {
-		if err := c.checkLost(conf); err != nil {
-			return nil, err
-		}
 		if s.store, err = openStore(conf, c.CrashPoint, s.monitor.metrics); err != nil {
 			return nil, err
 		}
@@ -164,7 +148,7 @@ func New(c Config) (_ *Server, err error) {
 		Memory: c.Memory, Rank: searchtool.Rank, Hooks: c.Hooks, AfterHooks: c.AfterHooks, ErrorHooks: c.ErrorHooks, Decider: c.Decider, Provider: c.Confirm, ToolProviders: c.ConfirmTools, ProviderErrorFails: conf.ProviderError == config.FailCall,
 		Agent: conf.Agent.Name, DelegatedDecisions: conf.Auth.DelegatedDecisions, HoldSiblings: conf.HoldSiblings, NoIdempotency: !conf.Idempotency, WholeText: conf.Streams.WholeText,
 		Limits: s.limits.Engine, Answers: s.limits.Answers, Page: s.limits.Page, PageTokens: s.keys.MAC(keyring.PageTokens), Observers: s.monitor.observers(), Accepted: s.persons.Remember, Current: s.current, Log: c.Log, Now: c.Now, Host: c.Host, CrashPoint: c.CrashPoint,
-		Routes: taskRoutes(routes),
+		Routes: taskRoutes(p.routes),
 	}
 	if s.push != nil {
 		of.Push = s.sealer()
@@ -179,7 +163,7 @@ func New(c Config) (_ *Server, err error) {
 		return nil, err
 	}
 	pump := notify.Config{Store: s.store.handle, Log: s.log, Now: c.Now, CrashPoint: c.CrashPoint}
-	if s.notify, err = newPumping(pump, conf, routes, s.cursors); err != nil {
+	if s.notify, err = newPumping(pump, conf, p.routes, s.cursors); err != nil {
 		return nil, err
 	}
 	s.makeAPI()

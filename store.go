@@ -10,6 +10,7 @@ import (
 	"a2a-server/internal/app/config"
 	"a2a-server/internal/keyring"
 	"a2a-server/internal/metrics"
+	"a2a-server/internal/privatefile"
 	"a2a-server/store"
 	"a2a-server/store/boltstore"
 	"a2a-server/store/memstore"
@@ -26,6 +27,14 @@ type backend struct {
 	file        *boltstore.DB                                                    // nil: the store is not a file, or not the Server's own
 	note        string                                                           // the state of the file for the operator; may be ""
 	close       func() error                                                     // commits the queued writes; called once
+}
+
+// checkData returns why the data folder, if it exists, cannot be used.
+func (c *Config) checkData(conf *config.Config) error {
+	if err := privatefile.CheckWriters(conf.Data); err != nil {
+		return fmt.Errorf("%w: data: %w", ErrConfig, err)
+	}
+	return c.checkLost(conf)
 }
 
 // checkLost returns an error if the data folder had a store and its file is missing. The

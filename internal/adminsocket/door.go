@@ -2,7 +2,9 @@ package adminsocket
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -108,16 +110,19 @@ func (d *Door) admits(uid int) bool {
 	return err != nil || slices.Contains(groups, strconv.Itoa(d.group))
 }
 
-// Enters returns an error if a user may not enter the folder of the socket.
+// Enters returns an error if a user may not enter the folder of the socket. A data folder that does
+// not exist is for its owner only, as the server makes it.
 func (d *Door) Enters(path string) error {
-	folder := filepath.Dir(path)
-	info, err := os.Stat(folder)
-	if err != nil {
+	folder, mode, gid, known := filepath.Dir(path), fs.FileMode(0o700), 0, false
+	data, _ := filepath.Abs(d.conf.Data)
+	switch info, err := os.Stat(folder); {
+	case err == nil:
+		mode = info.Mode().Perm()
+		gid, known = GroupOf(info)
+	case folder != data || !errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%w: the folder of admin.socket: %w", config.ErrUnusable, err)
 	}
-	mode := info.Mode().Perm()
 	for _, u := range d.conf.Auth.Socket {
-		gid, known := GroupOf(info)
 		if u.UID != 0 && u.UID != d.owner && mode&0o001 == 0 && (mode&0o010 == 0 || !known || gid != d.group) {
 			return fmt.Errorf("%w: auth.socket: the user with the uid %d may not enter %s, which has the mode %04o: set admin.socket to a path in another folder, such as one below /run", config.ErrUnusable, u.UID, folder, mode)
 		}

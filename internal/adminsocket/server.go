@@ -18,6 +18,9 @@ import (
 // Name is the name of the socket in the data folder.
 const Name = "admin.sock"
 
+// ErrListening says that a server has the socket.
+var ErrListening = errors.New("another server listens on")
+
 // Host is the host name that requests must have. A program that connects browsers to the
 // socket would pass on another host.
 const Host = "a2a-server.admin"

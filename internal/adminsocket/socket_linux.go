@@ -32,16 +32,20 @@ type socket struct {
 // server's user and the users that it trusts. Members of the group, unless it is 0, may
 // connect, too.
 func listen(path string, group int) (*socket, error) {
-	if err := privatefile.CheckWriters(filepath.Dir(path)); err != nil {
-		return nil, fmt.Errorf("a socket in this folder could be replaced: %w", err)
+	if err := checkFolder(path); err != nil {
+		return nil, err
 	}
 	unlock, err := privatefile.Lock(filepath.Dir(path))
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
-	if err := removeStale(path); err != nil {
+	if stale, err := isStale(path); err != nil {
 		return nil, err
+	} else if stale {
+		if err := os.Remove(path); err != nil {
+			return nil, err
+		}
 	}
 	how := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error {
 		var failed error
@@ -90,27 +94,50 @@ func (s *socket) admit(group int) error {
 	return err
 }
 
-// removeStale removes a socket without a listener.
-func removeStale(path string) error {
+// Check returns why [Open] could not make a socket at path, and makes nothing. Its error wraps
+// [ErrListening] if a server has it.
+func Check(path string) error {
+	if err := privatefile.CheckCreates(filepath.Dir(path)); err != nil {
+		return fmt.Errorf("admin socket: %w", err)
+	}
+	if err := checkFolder(path); err != nil {
+		return fmt.Errorf("admin socket: %w", err)
+	}
+	if _, err := isStale(path); err != nil {
+		return fmt.Errorf("admin socket: %w", err)
+	}
+	return nil
+}
+
+// checkFolder refuses a folder in which others could replace the socket.
+func checkFolder(path string) error {
+	if err := privatefile.CheckWriters(filepath.Dir(path)); err != nil {
+		return fmt.Errorf("a socket in this folder could be replaced: %w", err)
+	}
+	return nil
+}
+
+// isStale reports whether path is a socket without a listener; without a file it is none.
+func isStale(path string) (bool, error) {
 	info, err := os.Lstat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil
+		return false, nil
 	case err != nil:
-		return err
+		return false, err
 	case info.Mode().Type() != fs.ModeSocket:
-		return fmt.Errorf("%s is not a socket, and is not replaced: move it elsewhere", path)
+		return false, fmt.Errorf("%s is not a socket, and is not replaced: move it elsewhere", path)
 	}
 	c, err := Dial(context.Background(), path) // it does not wait
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return os.Remove(path)
+		return true, nil
 	case errors.Is(err, fs.ErrNotExist):
-		return nil
+		return false, nil
 	case err == nil:
 		_ = c.Close() // it was only to know
 	}
-	return fmt.Errorf("another server listens on %s: stop it, or use another path", path)
+	return false, fmt.Errorf("%w %s: stop it, or use another path", ErrListening, path)
 }
 
 // Close closes the socket and removes its file, if that is still the file that listen made.

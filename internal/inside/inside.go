@@ -16,6 +16,8 @@ type Options struct {
 	Limits func(*limits.Limits)
 	// LogLevel sets the level of the server's log; nil: nothing can.
 	LogLevel func(level string)
+	// NotKnown is called for each thing that a check does not know; nil: nobody counts them.
+	NotKnown func()
 	// Opened gets the engine and the tools of the server before anything is served; nil: they
 	// are not given out.
 	Opened func(*engine.Engine, *toolset.Current)

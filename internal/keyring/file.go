@@ -5,7 +5,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -160,6 +162,38 @@ func makeFolder(folder string, log zerolog.Logger) error {
 	return privatefile.SyncFolder(filepath.Dir(folder))
 }
 
+// Check returns why [Open] would refuse a folder, and changes nothing.
+func Check(folder string) error {
+	if err := closed(folder); err != nil {
+		return err
+	}
+	for _, p := range Purposes() {
+		if err := closed(path(folder, p)); err != nil {
+			return err
+		}
+		if info, err := os.Stat(path(folder, p)); err == nil && info.Mode().Perm()&0o070 != 0 {
+			continue // Open removes the rights of the group before it reads
+		}
+		if _, err := read(folder, p); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("the server's own keys: %w", err)
+		}
+	}
+	return nil
+}
+
+// closed refuses a file or folder with rights for all users, if it exists.
+func closed(name string) error {
+	switch info, err := os.Stat(name); {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case info.Mode().Perm()&0o007 != 0:
+		return fmt.Errorf("%s has the mode %04o, so that others may know or change the keys in it: run chmod go-rwx %[1]s, and if others use this machine, make new keys with a2a-server signing rotate", name, info.Mode().Perm())
+	}
+	return nil
+}
+
 // tighten removes the rights of the group, which some volumes give to every file when they are
 // mounted. Rights for all users are refused: nothing sets them on purpose, and the keys may be
 // known.
@@ -168,11 +202,10 @@ func tighten(name string, log zerolog.Logger) error {
 	if err != nil {
 		return err
 	}
-	mode := info.Mode().Perm()
-	switch {
-	case mode&0o007 != 0:
-		return fmt.Errorf("%s has the mode %04o, so that others may know or change the keys in it: run chmod go-rwx %[1]s, and if others use this machine, make new keys with a2a-server signing rotate", name, mode)
-	case mode&0o070 != 0:
+	if err := closed(name); err != nil {
+		return err
+	}
+	if mode := info.Mode().Perm(); mode&0o070 != 0 {
 		log.Warn().Str("file", name).Str("mode", fmt.Sprintf("%04o", mode)).Msg("removing the rights of the group to the server's own keys")
 		return os.Chmod(name, mode&^0o070)
 	}

@@ -1,10 +1,15 @@
 package privatefile
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // CheckWriters returns an error if a file or folder can be written by all users, or by a group
@@ -27,4 +32,27 @@ func CheckWriters(path string) error {
 		return nil
 	}
 	return fmt.Errorf("%s has the mode %04o, so that group %d may write it, in which this user is not: run chmod g-w %[1]s", path, mode, of.Gid)
+}
+
+// CheckCreates returns why this process could not make files in a folder, or the folder itself, if it
+// does not exist.
+func CheckCreates(folder string) error {
+	path, err := filepath.Abs(folder)
+	for err == nil {
+		info, missing := os.Stat(path)
+		if errors.Is(missing, fs.ErrNotExist) && path != filepath.Dir(path) {
+			path = filepath.Dir(path)
+			continue
+		}
+		if err = missing; err == nil && !info.IsDir() {
+			err = fmt.Errorf("%s is not a folder", path)
+		}
+		if err == nil {
+			err = unix.Access(path, unix.W_OK|unix.X_OK)
+		}
+		if err == nil {
+			return nil
+		}
+	}
+	return fmt.Errorf("this user cannot make files in %s: %w: choose another folder, or change the rights of %s", folder, err, path)
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"os"
 	"runtime/debug"
 	"time"
 
@@ -30,8 +31,18 @@ func (c *contents) prepare(file *boltfile.File) (err error) {
 			err = boltfile.DamagedFile(file.Path(), p)
 		}
 	}()
-	ready := false
-	if err := file.Bolt().View(func(tx *bolt.Tx) error {
+	if ready, err := c.examine(file); err != nil || ready {
+		return err
+	}
+	return file.Bolt().Update(func(tx *bolt.Tx) error {
+		meta := tx.Bucket(layout.BucketMeta)
+		return errors.Join(meta.Delete(layout.KeyReleased), meta.Put(layout.KeyFormat, layout.U64(layout.Format)), meta.Put(layout.KeyFile, file.Identity()))
+	})
+}
+
+// examine refuses what prepare refuses, and reports whether prepare has nothing to change.
+func (c *contents) examine(file *boltfile.File) (ready bool, err error) {
+	err = file.Bolt().View(func(tx *bolt.Tx) error {
 		if err := boltfile.NewImage(tx).CheckBase(layout.BucketDropped); err != nil { // before bbolt looks for a bucket: it would follow a page that refers to itself
 			return boltfile.DamagedFile(file.Path(), err)
 		}
@@ -58,12 +69,24 @@ func (c *contents) prepare(file *boltfile.File) (err error) {
 		}
 		ready = have == layout.Format && bytes.Equal(known, file.Identity())
 		return nil
-	}); err != nil || ready {
-		return err
+	})
+	return ready, err
+}
+
+// Check returns why [Options.Open] would refuse the file at path, as far as reading it shows. It
+// changes nothing; [ErrInUse] says that a process has it open. Without a file it is nil.
+func Check(path string) error {
+	file, err := os.OpenFile(path, os.O_RDWR, 0) // as Open does
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return boltfile.CheckDraft(path)
+	case err != nil:
+		return fmt.Errorf("open store: %w", err)
 	}
-	return file.Bolt().Update(func(tx *bolt.Tx) error {
-		meta := tx.Bucket(layout.BucketMeta)
-		return errors.Join(meta.Delete(layout.KeyReleased), meta.Put(layout.KeyFormat, layout.U64(layout.Format)), meta.Put(layout.KeyFile, file.Identity()))
+	_ = file.Close() // nothing was written
+	return boltfile.OpenPlain(path, func(file *boltfile.File) error {
+		_, err := new(contents).examine(file)
+		return err
 	})
 }
 

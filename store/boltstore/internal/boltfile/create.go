@@ -17,8 +17,8 @@ func create(path string, o bolt.Options, fill func(*bolt.Tx) error) (err error) 
 	if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
 		return nil // if something is wrong with it, opening it reports that
 	}
-	if _, err := os.Lstat(Draft(path)); err == nil {
-		return fmt.Errorf("%s is being restored, or that was cut off: run a2a-server store restore again, or remove %s", path, Draft(path))
+	if err := CheckDraft(path); err != nil {
+		return err
 	}
 	draft, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".new-*")
 	if err != nil {
@@ -37,6 +37,14 @@ func create(path string, o bolt.Options, fill func(*bolt.Tx) error) (err error) 
 	}
 	if err := Publish(draft.Name(), path); err != nil && !errors.Is(err, os.ErrExist) {
 		return err
+	}
+	return nil
+}
+
+// CheckDraft refuses to make a file at path while it is being restored.
+func CheckDraft(path string) error {
+	if _, err := os.Lstat(Draft(path)); err == nil {
+		return fmt.Errorf("%s is being restored, or that was cut off: run a2a-server store restore again, or remove %s", path, Draft(path))
 	}
 	return nil
 }

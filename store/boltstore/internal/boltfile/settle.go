@@ -72,7 +72,19 @@ func (m *meta) fits(size, page int64) error {
 
 // ReadPlain runs fn with the file at path, which nothing writes, after a check of the pages that
 // bbolt would trust. dropped is the name of a bucket that is not read.
-func ReadPlain(path string, dropped []byte, fn func(im *Image) error) (err error) {
+func ReadPlain(path string, dropped []byte, fn func(im *Image) error) error {
+	return OpenPlain(path, func(file *File) error {
+		return file.bolt.View(func(tx *bolt.Tx) error {
+			if err := NewImage(tx).CheckBase(dropped); err != nil {
+				return fmt.Errorf("%w: %s: %w", store.ErrDamaged, path, err)
+			}
+			return fn(NewImage(tx))
+		})
+	})
+}
+
+// OpenPlain runs fn with the file at path, which is opened for reading only.
+func OpenPlain(path string, fn func(file *File) error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if p := recover(); p != nil {
@@ -105,12 +117,7 @@ func ReadPlain(path string, dropped []byte, fn func(im *Image) error) (err error
 		return openError(path, err)
 	}
 	defer func() { _ = file.Close() }()
-	return file.View(func(tx *bolt.Tx) error {
-		if err := NewImage(tx).CheckBase(dropped); err != nil {
-			return fmt.Errorf("%w: %s: %w", store.ErrDamaged, path, err)
-		}
-		return fn(NewImage(tx))
-	})
+	return fn(&File{path: path, bolt: file, itself: identityOf(f, info)})
 }
 
 // pageSize returns the page size of a file, which the machine that created it has chosen. It

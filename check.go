@@ -1,0 +1,196 @@
+package a2aserver
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/netip"
+	"os"
+	"strings"
+	"syscall"
+
+	"a2a-server/auth"
+	"a2a-server/internal/adminsocket"
+	"a2a-server/internal/app/config"
+	"a2a-server/internal/keyring"
+	"a2a-server/internal/privatefile"
+	"a2a-server/internal/tlsfiles"
+	"a2a-server/internal/toolset"
+	"a2a-server/store/boltstore"
+	"a2a-server/task"
+	"a2a-server/task/notify"
+)
+
+// Check returns the error that New would return for this Config, if this process called it, as
+// far as that is known without starting, opening for writing or changing anything. The error lists
+// all problems with keys; warnings go to the log. A command or an MCP server that cannot be
+// started, because its program or its folder is missing, is an error here; New starts without it
+// and warns.
+//
+// The log also names what is not known here: a file or folder below /run that does not exist while
+// systemd runs, which may make it for a unit, and an address or a store that is in use, maybe by
+// this server.
+func Check(c Config) error {
+	conf, err := c.load()
+	if err != nil {
+		return err
+	}
+	var tools toolset.Current
+	p, err := c.parts(conf, nil, &tools)
+	if err := c.unknown(err); err != nil {
+		return err
+	}
+	closePlanner(p.planner)
+	if err := c.checkPlace(conf, p.authenticator); err != nil {
+		return err
+	}
+	warnings, err := toolset.Check(c.tools(conf, nil, ""))
+	warn(c.Log, warnings)
+	return err
+}
+
+// unknown returns an error, unless it is about what only a unit has. That goes to the log.
+func (c *Config) unknown(err error) error {
+	missing, is := errors.AsType[*fs.PathError](err)
+	_, booted := os.Stat("/run/systemd/system")
+	if !is || booted != nil || !errors.Is(err, fs.ErrNotExist) || !strings.HasPrefix(missing.Path, "/run/") {
+		return err
+	}
+	c.notKnown(fmt.Sprintf("%v: a unit may have it when it runs", err))
+	return nil
+}
+
+func (c *Config) notKnown(text string) {
+	if c.Inside.NotKnown != nil {
+		c.Inside.NotKnown()
+	}
+	c.Log.Warn().Msg("not known here: " + text)
+}
+
+// parts are what New makes of a configuration before it opens or writes anything.
+type parts struct {
+	authentication
+	files   *tlsfiles.Files // nil: no TLS
+	push    *pushes         // nil: no push notifications
+	routes  []notify.Route
+	planner task.Planner
+}
+
+// parts makes the parts of a configuration. own returns the addresses on which the server listens.
+func (c *Config) parts(conf *config.Config, own func() []netip.AddrPort, tools *toolset.Current) (p parts, err error) {
+	if p.files, err = c.tlsFiles(conf); err != nil {
+		return p, err
+	}
+	if p.authentication, err = c.authentication(conf, p.files, own); err != nil {
+		return p, err
+	}
+	if _, err = c.card(conf); err != nil {
+		return p, err
+	}
+	if p.push, err = c.pushes(conf, own); err != nil {
+		return p, err
+	}
+	var unread []string
+	if p.routes, unread, err = c.routes(conf, own); err != nil {
+		return p, err
+	}
+	warn(c.Log, unread)
+	p.planner, err = c.planner(conf, tools, own)
+	return p, err
+}
+
+// checkPlace returns why New could not use the data folder, the admin socket or the addresses.
+func (c *Config) checkPlace(conf *config.Config, authenticator auth.Authenticator) error {
+	if c.Store == nil {
+		if err := privatefile.CheckCreates(conf.Data); err != nil {
+			return fmt.Errorf("%w: data: %w", ErrConfig, err)
+		}
+		if err := c.checkData(conf); err != nil {
+			return err
+		}
+		if folder := c.keysFolder(conf); folder != "" {
+			if err := keyring.Check(folder); err != nil {
+				return fmt.Errorf("%w: %w", ErrConfig, err)
+			}
+		}
+		if kind, path := conf.StoreFile(); kind == "bolt" {
+			if err := boltstore.Check(path); errors.Is(err, boltstore.ErrInUse) {
+				c.notKnown(err.Error())
+			} else if err != nil {
+				return fmt.Errorf("%w: %w", ErrConfig, err)
+			}
+		}
+	}
+	if err := c.unknown(c.checkAdmin(conf)); err != nil {
+		return err
+	}
+	if c.NoListen {
+		return nil
+	}
+	for _, l := range []struct {
+		key, at string
+		public  func(net.Addr) error
+	}{
+		{"listen", conf.Listen, func(a net.Addr) error { return publicError(conf, a, authenticator != nil) }},
+		{"grpc.listen", conf.GRPC.Listen, func(a net.Addr) error { return publicError(conf, a, authenticator != nil) }},
+		{"admin.listen", conf.Admin.Listen, func(a net.Addr) error { return metricsPublicError(a, conf.Admin.Token.Secret) }},
+	} {
+		if l.at == "" {
+			continue
+		}
+		address, err := bind(l.at)
+		switch {
+		case errors.Is(err, syscall.EADDRINUSE):
+			c.notKnown(fmt.Sprintf("%s: %s is in use, by this server or another program", l.key, l.at))
+		case err != nil:
+			return fmt.Errorf("%w: %w", ErrConfig, listenError(l.key, l.at, err))
+		}
+		if err := l.public(address); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkAdmin returns why New could not make the admin socket.
+func (c *Config) checkAdmin(conf *config.Config) error {
+	path, _, _, err := c.adminDoor(conf, adminsocket.OwnerFor(conf))
+	if err == nil && path != "" {
+		err = adminsocket.Check(path)
+	}
+	if errors.Is(err, adminsocket.ErrListening) {
+		c.notKnown(err.Error())
+		return nil
+	}
+	return err
+}
+
+// bind returns the address that text names, if a listener could have it. Nothing listens there.
+func bind(text string) (net.Addr, error) {
+	address, err := net.ResolveTCPAddr("tcp", text)
+	if err != nil {
+		return nil, err
+	}
+	family, to := syscall.AF_INET6, syscall.Sockaddr(&syscall.SockaddrInet6{Port: address.Port, Addr: netip.IPv6Unspecified().As16()})
+	if ip, ok := netip.AddrFromSlice(address.IP); ok && ip.Unmap().Is4() {
+		family, to = syscall.AF_INET, &syscall.SockaddrInet4{Port: address.Port, Addr: ip.Unmap().As4()}
+	} else if ok {
+		to = &syscall.SockaddrInet6{Port: address.Port, Addr: ip.As16()}
+	}
+	fd, err := syscall.Socket(family, syscall.SOCK_STREAM, 0)
+	if err != nil {
+		return address, nil //nolint:nilerr // without this family net.Listen takes the other
+	}
+	defer func() { _ = syscall.Close(fd) }()
+	if err := syscall.SetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_REUSEADDR, 1); err != nil {
+		return nil, err
+	}
+	if address.Zone != "" {
+		return address, nil // an address of one interface
+	}
+	if err := syscall.Bind(fd, to); err != nil {
+		return address, os.NewSyscallError("bind", err)
+	}
+	return address, nil
+}
