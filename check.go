@@ -116,7 +116,7 @@ func (c *Config) checkPlace(conf *config.Config, authenticator auth.Authenticato
 		}
 		if kind, path := conf.StoreFile(); kind == "bolt" {
 			if err := boltstore.Check(path); errors.Is(err, boltstore.ErrInUse) {
-				c.notKnown(err.Error())
+				c.notKnown(path + " is in use, by this server or another program")
 			} else if err != nil {
 				return fmt.Errorf("%w: %w", ErrConfig, err)
 			}
@@ -142,7 +142,7 @@ func (c *Config) checkPlace(conf *config.Config, authenticator auth.Authenticato
 		address, err := bind(l.at)
 		switch {
 		case errors.Is(err, syscall.EADDRINUSE):
-			c.notKnown(fmt.Sprintf("%s: %s is in use, by this server or another program", l.key, l.at))
+			c.notKnown(l.key + ": " + l.at + " is in use, by this server or another program")
 		case err != nil:
 			return fmt.Errorf("%w: %w", ErrConfig, listenError(l.key, l.at, err))
 		}
@@ -160,7 +160,7 @@ func (c *Config) checkAdmin(conf *config.Config) error {
 		err = adminsocket.Check(path)
 	}
 	if errors.Is(err, adminsocket.ErrListening) {
-		c.notKnown(err.Error())
+		c.notKnown("admin socket: " + path + " is in use, by this server or another")
 		return nil
 	}
 	return err

@@ -106,6 +106,10 @@ func TestComposeStarts(t *testing.T) {
 	h.run(compose + "run --rm -T a2a-server keys add alice --role requester 2>log | grep -o 'a2ak_.*' >alice.key || { cat log; exit 1; }; " + compose + "up -d")
 	const exec = "podman exec deploy_a2a-server_1"
 	h.works(exec, "http://127.0.0.1:8080")
+	const check = compose + "run --rm -T --no-deps a2a-server config check "
+	if said, err := h.try(exec + " a2a-server config check; ! " + check + "--admin-socket /none/s"); err != nil || !strings.Contains(said, "the configuration is valid, as far as is known here\n") || !strings.Contains(said, "the folder of admin.socket: stat /none: no such file") {
+		t.Errorf("config check beside the server, and of a folder that the image lacks: %v\n%s", err, said)
+	}
 	// A file that an editor has replaced is read.
 	if said := h.run("sed -i 's/agent.example.com/agent.example.org/' deploy/container.yaml; " + exec + " a2a-server reload"); !strings.Contains(said, "these keys need a restart: public_url\n") {
 		t.Errorf("reload after a change says:\n%s", said)
@@ -128,7 +132,7 @@ func TestKubernetesStarts(t *testing.T) {
 	h.run(fmt.Sprintf(`data=$(podman volume inspect -f '{{.Mountpoint}}' %s) keys=$(podman volume inspect -f '{{.Mountpoint}}' %s)
 		chown 0:%[3]d $data; chmod 2775 $data; install -g %[3]d -m %[4]o keys.yaml metrics.token $keys/`, m.claim.Name, pod.Volumes[2].Secret.SecretName, *pod.SecurityContext.FSGroup, *pod.Volumes[2].Secret.DefaultMode))
 	h.works("podman exec a2a-server-pod-0-a2a-server", "http://127.0.0.1:8080")
-	if said := h.run("curl -s http://127.0.0.1:9464/metrics; curl -s -H \"Authorization: Bearer $(cat metrics.token)\" http://127.0.0.1:9464/metrics"); strings.Count(said, "\na2a_server_store_last_backup_timestamp_seconds ") != 1 {
+	if said := h.run("curl -s http://127.0.0.1:9464/metrics; curl -s -H \"Authorization: Bearer $(cat metrics.token)\" http://127.0.0.1:9464/metrics | grep -v '#'"); strings.Count(said, "\na2a_server_store_last_backup_timestamp_seconds ") != 1 {
 		t.Errorf("without and with their token the metrics are:\n%s", said)
 	}
 }

@@ -30,6 +30,28 @@ func (s *site) askedAgain(id string) string {
 	return regexp.MustCompile(id + `\.a2-[a-z2-7]{6}`).FindString(all)
 }
 
+// piped takes a backup by way of the standard output, and makes a store of it from the standard input.
+func (s *site) piped() {
+	s.t.Helper()
+	code, taken, stderr := s.run("store", "backup", "-")
+	if code != 0 || !strings.Contains(stderr, "standard output: everything until ") || !strings.Contains(stderr, "checksum compared") {
+		s.t.Fatalf("backup to the standard output exits with %d: %s", code, stderr)
+	}
+	for name, tc := range map[string]struct {
+		taken string
+		fails bool
+	}{"whole": {taken, false}, "cut": {taken[:len(taken)-1], true}} {
+		c := exec.CommandContext(s.t.Context(), binary(s.t), "store", "restore", "-", "--data", filepath.Join(s.t.TempDir(), name))
+		c.Stdin = strings.NewReader(tc.taken)
+		if out, err := c.CombinedOutput(); (err != nil) != tc.fails {
+			s.t.Errorf("restore of a %s backup from the standard input: %v\n%s", name, err, out)
+		}
+	}
+	if code, _, stderr := s.run("store", "restore", "-", "--unverified"); code != 2 || !strings.Contains(stderr, "has to be a file") {
+		s.t.Errorf("restore of a plain copy from the standard input exits with %d: %s", code, stderr)
+	}
+}
+
 // A backup is taken while the server runs, and then life goes on. What is restored from it asks
 // again about what ran meanwhile, and waits for the operator, also after kill -9.
 func TestStoreIsBackedUpAndRestored(t *testing.T) {
@@ -46,6 +68,7 @@ func TestStoreIsBackedUpAndRestored(t *testing.T) {
 	if code, _, stderr := s.run("store", "backup", file); code != 2 || !strings.Contains(stderr, "exists: name a new file") {
 		t.Errorf("a second backup to the same file exits with %d: %s", code, stderr)
 	}
+	s.piped()
 	old, _ := s.digestOf(id + ".a1")
 	if code, _, stderr := s.run("approvals", "approve", id+".a1", "--anonymous", "--yes", "--digest", old); code != 0 {
 		t.Fatalf("approve exits with %d: %s", code, stderr)

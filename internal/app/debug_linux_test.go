@@ -57,7 +57,39 @@ func TestDebugRefusals(t *testing.T) {
 	t.Parallel()
 	s := serve(t, os.Getuid(), "viewer, operator")
 	s.want(1, "the credential lacks a role for this (admin)", "log", "level", "debug")
+	s.want(1, "the credential lacks a role for this (admin)", "reload")
 	s.want(1, "the credential lacks a role for this (admin)", "debug", "pprof", "heap", "--file", filepath.Join(t.TempDir(), "heap"))
+}
+
+// reload says whether the configuration was taken, and what of it needs a restart.
+func TestReloadCommand(t *testing.T) {
+	t.Parallel()
+	c := withFile(t, "")
+	text := fmt.Sprintf("listen: 127.0.0.1:0\ndata: %s\nauth: {socket: [{uid: %d, subject: ann, tenant: acme, roles: [admin]}]}\ninsecure_no_auth: true\nlimits: {grace: 1s}\n", filepath.Join(c.folder, "data"), os.Getuid())
+	write := func(more string) {
+		t.Helper()
+		if err := os.WriteFile(c.file, []byte(text+more), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("")
+	serveConfig(t, c)
+	for _, tc := range []struct {
+		more string
+		code int
+		want string
+	}{
+		{"", 0, "the configuration was reloaded\n"},
+		{"agent: {name: other}\n", 0, "the configuration was reloaded; these keys need a restart: agent.name\n"},
+		{"tool: []\n", 2, "there is no such key"},
+		{"tools: [{command: x}]\n", 1, "a2a-server.yaml:6:"},
+	} {
+		write(tc.more)
+		var out bytes.Buffer
+		if code := app.Run(t.Context(), []string{"reload", "--config", c.file}, environment(), nil, &out, &out); code != tc.code || !strings.Contains(out.String(), tc.want) {
+			t.Errorf("with %q reload exits with %d and says %q, want %d and %q", tc.more, code, out.String(), tc.code, tc.want)
+		}
+	}
 }
 
 // Behind a proxy the port tells no details, and health asks the admin socket.
