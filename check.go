@@ -180,7 +180,7 @@ func bind(text string) (net.Addr, error) {
 	}
 	fd, err := syscall.Socket(family, syscall.SOCK_STREAM, 0)
 	if err != nil {
-		return address, nil //nolint:nilerr // without this family net.Listen takes the other
+		return address, nil // without this family net.Listen takes the other
 	}
 	defer func() { _ = syscall.Close(fd) }()
 	if err := syscall.SetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_REUSEADDR, 1); err != nil {

@@ -8,9 +8,10 @@ import (
 	"path/filepath"
 	"slices"
 	"syscall"
-
-	"golang.org/x/sys/unix"
 )
+
+// makes are the rights to a folder that making a file in it takes, W_OK and X_OK of access(2).
+const makes = 2 | 1
 
 // CheckWriters returns an error if a file or folder can be written by all users, or by a group
 // that this process is not in: its content may then be another user's. path is for the error.
@@ -48,7 +49,7 @@ func CheckCreates(folder string) error {
 			err = fmt.Errorf("%s is not a folder", path)
 		}
 		if err == nil {
-			err = unix.Access(path, unix.W_OK|unix.X_OK)
+			err = syscall.Access(path, makes)
 		}
 		if err == nil {
 			return nil
