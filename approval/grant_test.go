@@ -9,7 +9,7 @@ import (
 	"a2a-server/tool/agent"
 )
 
-// describing is a tool whose gate only describes the call, as those of commands and requests do.
+// describing is a tool that only describes the call, as commands and requests do.
 type describing struct{ *fakeTool }
 
 func (describing) HasGate() bool { return false }
@@ -22,13 +22,14 @@ func TestGrantKeyOfAToolThatAsks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	shows := func(_ agent.ReadonlyContext, args map[string]any) (bool, string, error) {
-		return true, fmt.Sprint(args["subject"]), nil
+	shows := func(_ agent.ReadonlyContext, args map[string]any) (string, error) {
+		return fmt.Sprint(args["subject"]), nil
 	}
-	wire := func(_ agent.ReadonlyContext, args map[string]any) (bool, string, error) {
-		return args["subject"] == "wire", "about money", nil
+	wire := func(_ agent.ReadonlyContext, args map[string]any) (bool, error) {
+		return args["subject"] == "wire", nil
 	}
-	plain := &fakeTool{name: "mail", static: true, gate: shows}
+	yes := func(agent.ReadonlyContext, map[string]any) (bool, error) { return true, nil }
+	plain := &fakeTool{name: "mail", static: true, gate: yes, hint: shows}
 	watched, err := tool.WithConfirmation(tool.NewToolset("mails", describing{plain}), tool.ConfirmWhen(wire)).Tools(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -56,6 +57,26 @@ func TestGrantKeyOfAToolThatAsks(t *testing.T) {
 	} {
 		if same := key(tc.mail, "hello") == key(tc.mail, tc.subject); same != tc.same {
 			t.Errorf("%s: covered %t, want %t", tc.name, same, tc.same)
+		}
+	}
+}
+
+// No argument may vary where a gate of the tool has decided about masked arguments: its reason is not known whole.
+func TestGrantWhereTheReasonIsMasked(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		mask  []string
+		gated bool
+		want  int
+	}{{nil, true, 1}, {[]string{"/to"}, true, 0}, {[]string{"/to"}, false, 1}} {
+		p := newPolicy(t, PolicyConfig{Gates: []Gate{{Tool: "mail", Terms: Terms{Mask: tc.mask, Grants: &GrantTerms{Scopes: GrantScopes(), Vary: []string{"/subject"}}}}}})
+		mail := tool.Tool(&fakeTool{name: "mail", static: true, gate: toolGate(true, nil)})
+		if !tc.gated {
+			mail = describing{&fakeTool{name: "mail", static: true}}
+		}
+		v := p.Judge(nil, mail, map[string]any{"to": "bob", "subject": "hello"})
+		if v.Terms.Grants == nil || len(v.Terms.Grants.Vary) != tc.want {
+			t.Errorf("mask %q, gated %t: grants %+v, want %d that vary", tc.mask, tc.gated, v.Terms.Grants, tc.want)
 		}
 	}
 }

@@ -16,6 +16,7 @@ type fakeTool struct {
 	name    string
 	static  bool
 	gate    tool.GateFunc
+	hint    tool.HintFunc
 	notes   func() tool.Annotations
 	namePan bool
 }
@@ -30,11 +31,18 @@ func (f *fakeTool) Description() string    { return "" }
 func (f *fakeTool) IsLongRunning() bool    { return false }
 func (f *fakeTool) RequiresApproval() bool { return f.static }
 
-func (f *fakeTool) Gate(ctx agent.ReadonlyContext, args map[string]any) (bool, string, error) {
+func (f *fakeTool) Gate(ctx agent.ReadonlyContext, args map[string]any) (bool, error) {
 	if f.gate == nil {
-		return false, "", nil
+		return false, nil
 	}
 	return f.gate(ctx, args)
+}
+
+func (f *fakeTool) Hint(ctx agent.ReadonlyContext, args map[string]any) (string, error) {
+	if f.hint == nil {
+		return "", nil
+	}
+	return f.hint(ctx, args)
 }
 
 func (f *fakeTool) Annotations() tool.Annotations {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"a2a-server/internal/visible"
+	"a2a-server/tool"
 )
 
 // placeholder is a {name} or {/json/pointer} in the text of a hint. Any other brace stands for
@@ -66,10 +67,7 @@ func lookup(args map[string]any, path []string) (any, bool) {
 				return nil, false
 			}
 			v = at[i]
-		case string:
-			if at != Masked {
-				return nil, false
-			}
+		case tool.Masked:
 			return at, true // the target of the step is masked with the rest
 		default:
 			return nil, false
@@ -79,20 +77,20 @@ func lookup(args map[string]any, path []string) (any, bool) {
 }
 
 // DefaultHint is the hint of a call if neither its gate nor its tool has a hint.
-func DefaultHint(tool string, args map[string]any) (string, error) {
+func DefaultHint(name string, args map[string]any) (string, error) {
 	if len(args) == 0 {
-		return fmt.Sprintf("May the tool %s run, without arguments?", quote(tool)), nil
+		return fmt.Sprintf("May the tool %s run, without arguments?", quote(name)), nil
 	}
 	text, err := showArgs(args)
 	if err != nil {
 		return "", err
 	}
-	return withArgs(tool) + " " + text, nil
+	return withArgs(name) + " " + text, nil
 }
 
 // withArgs is the question of a default hint, before the arguments.
-func withArgs(tool string) string {
-	return fmt.Sprintf("May the tool %s run with these arguments?", quote(tool))
+func withArgs(name string) string {
+	return fmt.Sprintf("May the tool %s run with these arguments?", quote(name))
 }
 
 // HintWithoutArgs returns the hint of an approval without the arguments that a default hint lists, and without

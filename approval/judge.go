@@ -37,7 +37,10 @@ type Verdict struct {
 // ActionAllow. A predicate that fails, with an error or a panic, counts as true for a gate
 // that denies or asks, and makes a gate that allows ask; a failure of the tool's own gate or
 // of a hint asks. The hint mentions the failure; Failed has its details, which the decider
-// does not see.
+// does not see, and not the details where a gate about the tool masks arguments: code from
+// elsewhere may repeat them in any form. Texts are made last, of arguments that all gates that ask
+// have masked; so is the tool's own hint, see [tool.Hinter]. A hint that cannot be made of them is
+// left out.
 //
 // The terms combine the demands of all gates that ask: every restriction, the approvers of
 // each, the decisions that all of them allow (without a common decision, reject and cancel),
@@ -66,6 +69,7 @@ func (p *Policy) judge(ctx agent.ReadonlyContext, t tool.Tool, args map[string]a
 	}
 	ownGate := !p.ignoreDeclared
 	exact, others := p.index.of(j.name)
+	j.secret = p.Masks(j.name)
 	for _, g := range exact {
 		if j.consider(g) && g.Action == ActionAllow {
 			ownGate = false
@@ -100,13 +104,14 @@ type judgement struct {
 	tell   func(Considered) // nil: nobody asks for the gates
 	facts  *condition.Facts // nil: no condition has asked for them
 	looked int              // conditions
+	secret bool             // errors of foreign code may have what is masked
 
 	denied   *gate   // the first
 	asks     []*gate // the most specific first
 	failed   []*gate // allowing gates whose predicate failed
 	allowed  *gate
 	toolAsks bool
-	toolHint string
+	toolSays bool     // its hint belongs to the question
 	problems []string // where something went wrong, for the hint
 	errs     []error  // for the log
 }
@@ -212,13 +217,14 @@ func (j *judgement) considerTool() {
 		if _, gated := tool.As[tool.Gater](j.tool); gated {
 			args = j.copied()
 		}
-		j.toolAsks, j.toolHint, err = tool.NeedsApproval(j.ctx, j.tool, args)
+		j.toolAsks, err = tool.NeedsApproval(j.ctx, j.tool, args)
 		return struct{}{}, err
 	})
 	if err != nil {
 		j.toolAsks = true
 		j.problem("the tool's own gate", err)
 	}
+	j.toolSays = j.toolAsks
 	if j.tell != nil {
 		j.tell(Considered{Gate: -1, Action: ActionAsk, Applies: j.toolAsks, Why: map[bool]string{true: "the tool asks by itself", false: "the tool does not ask by itself"}[j.toolAsks]})
 	}
@@ -271,7 +277,12 @@ func (j *judgement) ask() Verdict {
 		v.Terms.Grants = nil
 	}
 	if v.Terms.Grants != nil && j.toolAsks {
-		why, err := safely(func() ([]string, error) { return tool.Reasons(j.ctx, j.tool, j.copied()), nil })
+		if gates := slices.ContainsFunc(slices.Collect(tool.Chain(j.tool)), tool.Gates); gates && len(j.mask) > 0 {
+			v.Terms.Grants.Vary = nil // its reason is not known whole
+		}
+		why, err := safely(func() ([]string, error) {
+			return tool.Reasons(j.ctx, j.tool, j.copied(), maskedArgs(j.copied(), j.mask)), nil
+		})
 		if v.Own = fmt.Sprintf("asks: %q", why); err != nil {
 			v.Terms.Grants = nil
 		}
@@ -310,7 +321,7 @@ func (j *judgement) hint(question string) string {
 	if err != nil {
 		j.problem("the hint", err)
 	}
-	own := visible.Shorten(visible.Text(j.toolHint), maxHint)
+	own := j.toolHint()
 	switch {
 	case text != "" && own != "":
 		return text + "\nThe tool says: " + own
@@ -327,6 +338,18 @@ func (j *judgement) hint(question string) string {
 	return text
 }
 
+// toolHint returns the text of the tool. It cannot be made of every masked argument.
+func (j *judgement) toolHint() string {
+	if !j.toolSays {
+		return ""
+	}
+	text, err := safely(func() (string, error) { return tool.Hint(j.ctx, j.tool, maskedArgs(j.copied(), j.mask)) })
+	if err != nil && len(j.mask) == 0 {
+		j.problem("the tool's hint", err)
+	}
+	return visible.Shorten(visible.Text(text), maxHint)
+}
+
 // fill fills the text of a gate. Values may have methods, which may panic.
 func (j *judgement) fill(hint string) (string, error) {
 	return safely(func() (string, error) { return fill(hint, maskedArgs(j.args, j.mask)) })
@@ -334,6 +357,9 @@ func (j *judgement) fill(hint string) (string, error) {
 
 func (j *judgement) problem(what string, err error) {
 	j.problems = append(j.problems, what)
+	if j.secret {
+		err = ErrMasked
+	}
 	j.errs = append(j.errs, fmt.Errorf("%s: %s", what, reason(err)))
 }
 
@@ -347,6 +373,9 @@ func (j *judgement) broken(r any) Verdict {
 		Failed: fmt.Errorf("the policy: %s", reason(panicError(r))),
 	}
 	if j.policy != nil {
+		if len(j.policy.masks) > 0 {
+			v.Failed = fmt.Errorf("the policy: %w", ErrMasked)
+		}
 		v.Terms = together(nil, true /* own */, j.policy.defaults)
 		v.Terms.Mask = Union(v.Terms.Mask, j.policy.masks) // the gates that would have asked are unknown
 	}

@@ -69,10 +69,7 @@ func TestJudgeNeverAllowsWhatFailed(t *testing.T) {
 		f := &fakeTool{
 			name:   "send",
 			static: rapid.Bool().Draw(t, "static"),
-			gate: func(agent.ReadonlyContext, map[string]any) (bool, string, error) {
-				ok, err := own.run()
-				return ok, "", err
-			},
+			gate:   func(agent.ReadonlyContext, map[string]any) (bool, error) { return own.run() },
 		}
 		if !c.IgnoreDeclared && !exactAllow {
 			asks = asks || f.static || own.holds

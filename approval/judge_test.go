@@ -22,8 +22,12 @@ func panics(v any) Predicate {
 	return func(agent.ReadonlyContext, tool.Tool, map[string]any) (bool, error) { panic(v) }
 }
 
-func toolGate(ask bool, hint string, err error) tool.GateFunc {
-	return func(agent.ReadonlyContext, map[string]any) (bool, string, error) { return ask, hint, err }
+func toolGate(ask bool, err error) tool.GateFunc {
+	return func(agent.ReadonlyContext, map[string]any) (bool, error) { return ask, err }
+}
+
+func toolHint(hint string, err error) tool.HintFunc {
+	return func(agent.ReadonlyContext, map[string]any) (string, error) { return hint, err }
 }
 
 func newPolicy(t testing.TB, c PolicyConfig) *Policy {
@@ -86,15 +90,15 @@ func TestJudge(t *testing.T) {
 		{name: "condition does not hold", config: gates(with(deny("send"), when(false, nil)), with(ask("*"), when(false, nil))), action: ActionAllow, rule: GateDefault},
 
 		{name: "static gate of the tool", tool: own, action: ActionAsk, rule: GateTool, hint: []string{`May the tool "send" run`}, reason: "the tool itself"},
-		{name: "per-call gate of the tool", tool: fakeTool{gate: toolGate(true, "send\u202e it?", nil)}, action: ActionAsk, rule: GateTool, hint: []string{`send\u202e it?`}},
-		{name: "gate of the tool does not ask", tool: fakeTool{gate: toolGate(false, "x", nil)}, action: ActionAllow, rule: GateDefault},
+		{name: "per-call gate of the tool", tool: fakeTool{gate: toolGate(true, nil), hint: toolHint("send\u202e it?", nil)}, action: ActionAsk, rule: GateTool, hint: []string{`send\u202e it?`}},
+		{name: "gate of the tool does not ask", tool: fakeTool{gate: toolGate(false, nil), hint: toolHint("x", nil)}, action: ActionAllow, rule: GateDefault},
 		{name: "exact allow switches the tool's gate off", config: gates(allow("send")), tool: own, action: ActionAllow, rule: "gate:send"},
 		{name: "exact allow, condition does not hold", config: gates(with(allow("send"), when(false, nil))), tool: own, action: ActionAsk, rule: GateTool},
 		{name: "allow by a pattern does not", config: gates(allow("sen*"), allow("*")), tool: own, action: ActionAsk, rule: GateTool},
 		{name: "exact allow does not switch another rule off", config: gates(allow("send"), ask("*")), tool: own, action: ActionAsk, rule: "gate:*"},
-		{name: "rule and tool ask", config: gates(Gate{Tool: "send", Hint: "Send to {to}?"}), tool: fakeTool{gate: toolGate(true, "costs money", nil)},
+		{name: "rule and tool ask", config: gates(Gate{Tool: "send", Hint: "Send to {to}?"}), tool: fakeTool{gate: toolGate(true, nil), hint: toolHint("costs money", nil)},
 			action: ActionAsk, rule: "gate:send", hint: []string{`Send to "bob"?`, "The tool says: costs money"}},
-		{name: "rule without words and tool ask", config: gates(ask("send")), tool: fakeTool{gate: toolGate(true, "costs money", nil)}, action: ActionAsk, rule: "gate:send", hint: []string{"costs money"}},
+		{name: "rule without words and tool ask", config: gates(ask("send")), tool: fakeTool{gate: toolGate(true, nil), hint: toolHint("costs money", nil)}, action: ActionAsk, rule: "gate:send", hint: []string{"costs money"}},
 		{name: "declared gates ignored", config: PolicyConfig{IgnoreDeclared: true}, tool: own, action: ActionAllow, rule: GateDefault},
 		{name: "declared gates ignored keeps rules", config: PolicyConfig{IgnoreDeclared: true, Gates: []Gate{ask("send")}}, tool: own, action: ActionAsk, rule: "gate:send"},
 
@@ -112,9 +116,11 @@ func TestJudge(t *testing.T) {
 		{name: "error that panics", config: gates(with(allow("send"), when(true, angryError{}))), action: ActionAsk, rule: "gate:send"},
 		{name: "error with hidden characters", config: gates(with(ask("send"), when(true, errors.New("a\u202eb")))), action: ActionAsk, rule: "gate:send", hint: []string{`a\u202eb`}},
 		{name: "every failure is named", config: gates(with(ask("send"), when(true, boom)), with(allow("*"), panics("ouch"))), action: ActionAsk, rule: "gate:send", hint: []string{"boom", "ouch"}},
-		{name: "error of the tool's gate", tool: fakeTool{gate: toolGate(false, "", boom)}, action: ActionAsk, rule: GateTool, hint: []string{"boom"}},
-		{name: "panic of the tool's gate", tool: fakeTool{gate: func(agent.ReadonlyContext, map[string]any) (bool, string, error) { panic("ouch") }}, action: ActionAsk, rule: GateTool, hint: []string{"ouch"}},
-		{name: "error of the tool's gate that panics", tool: fakeTool{gate: toolGate(false, "", angryError{})}, action: ActionAsk, rule: GateTool},
+		{name: "error of the tool's gate", tool: fakeTool{gate: toolGate(false, boom)}, action: ActionAsk, rule: GateTool, hint: []string{"boom"}},
+		{name: "panic of the tool's gate", tool: fakeTool{gate: func(agent.ReadonlyContext, map[string]any) (bool, error) { panic("ouch") }}, action: ActionAsk, rule: GateTool, hint: []string{"ouch"}},
+		{name: "error of the tool's gate that panics", tool: fakeTool{gate: toolGate(false, angryError{})}, action: ActionAsk, rule: GateTool},
+		{name: "error of the tool's hint", tool: fakeTool{static: true, hint: toolHint("", boom)}, action: ActionAsk, rule: GateTool, hint: []string{"boom", "May the tool", "the tool's hint"}},
+		{name: "panic of the tool's hint", tool: fakeTool{static: true, hint: func(agent.ReadonlyContext, map[string]any) (string, error) { panic("ouch") }}, action: ActionAsk, rule: GateTool, hint: []string{"ouch"}},
 		{name: "panic of the annotations", config: gates(ask("send")), tool: fakeTool{notes: func() tool.Annotations { panic("ouch") }}, action: ActionAsk, rule: "gate:send", hint: []string{"ouch"}},
 		{name: "panic of the name", tool: fakeTool{namePan: true}, action: ActionAsk, rule: GateDefault, hint: []string{"no name"}, reason: "no name"},
 	}

@@ -10,6 +10,7 @@ import (
 
 	"a2a-server/auth/sight"
 	"a2a-server/internal/strictjson"
+	"a2a-server/tool"
 )
 
 // Masked replaces each value of the arguments that Terms.Mask names.
@@ -50,6 +51,27 @@ func (a *Approval) For(s sight.Sight) *Approval {
 	return &seen
 }
 
+// ErrMasked stands for an error of code outside the server that may repeat masked arguments, in any form.
+var ErrMasked = errors.New("the details are left out, because gates of the tool mask arguments")
+
+// Redact returns the error of a program or a tool about a for logs, audit and questions:
+// [ErrMasked] where a masks arguments.
+func (a *Approval) Redact(err error) error {
+	if err != nil && len(a.Terms.Mask) > 0 {
+		return ErrMasked
+	}
+	return err
+}
+
+// Masks reports whether any gate about the tool of a name masks arguments, of whatever calls.
+func (p *Policy) Masks(name string) bool {
+	if p == nil {
+		return false
+	}
+	exact, others := p.index.of(name)
+	return len(p.defaults.Mask) > 0 || slices.ContainsFunc(slices.Concat(exact, others), func(g *gate) bool { return len(g.Terms.Mask) > 0 })
+}
+
 // MaskJSON returns raw with [Masked] in each place of mask, as in Terms.Mask. It returns
 // nothing of JSON that it cannot read.
 func MaskJSON(raw json.RawMessage, mask []string) json.RawMessage {
@@ -82,7 +104,7 @@ func masked(v any, mask []string) any {
 // maskAt masks the value at path below v. The step * leads to every member or element.
 func maskAt(v any, path []string) any {
 	if len(path) == 0 {
-		return Masked
+		return tool.Masked{}
 	}
 	step, rest := path[0], path[1:]
 	switch at := v.(type) {

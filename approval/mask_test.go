@@ -94,7 +94,7 @@ func TestMaskInHints(t *testing.T) {
 		"the default":         {[]Gate{{Tool: "pay", Terms: mask}}, fakeTool{}, `May the tool "pay" run with these arguments? {"card":"•••","iban":"•••","to":"bob"}`},
 		"a denial":            {[]Gate{{Tool: "pay", Action: ActionDeny, Hint: "not to {iban}", Terms: mask}}, fakeTool{}, `the gate "gate:pay" does not allow this call of "pay": not to "•••"`},
 		"a denial and a gate": {[]Gate{{Tool: "pay", Action: ActionDeny, Hint: "not to {iban}"}, {Tool: "*", Terms: mask}}, fakeTool{}, `the gate "gate:pay" does not allow this call of "pay": not to "•••"`},
-		"a tool that fails": {[]Gate{{Tool: "pay", Terms: mask}}, fakeTool{gate: func(agent.ReadonlyContext, map[string]any) (bool, string, error) { panic("boom") }},
+		"a tool that fails": {[]Gate{{Tool: "pay", Terms: mask}}, fakeTool{gate: func(agent.ReadonlyContext, map[string]any) (bool, error) { panic("boom") }},
 			"May the tool \"pay\" run with these arguments? {\"card\":\"•••\",\"iban\":\"•••\",\"to\":\"bob\"}\nIts gate failed, so you are asked: the tool's own gate"},
 	} {
 		t.Run(name, func(t *testing.T) {

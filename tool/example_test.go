@@ -23,7 +23,7 @@ func ExampleWithConfirmation() {
 		return
 	}
 	for _, t := range tools {
-		ask, _, _ := tool.NeedsApproval(nil, t, nil)
+		ask, _ := tool.NeedsApproval(nil, t, nil)
 		fmt.Println(t.Name(), ask)
 	}
 	// Output:

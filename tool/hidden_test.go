@@ -67,21 +67,19 @@ type (
 	promoted struct{ unwrapping } // its Unwrap skips the gate of what it embeds
 )
 
-func (asks) Gate(agent.ReadonlyContext, map[string]any) (bool, string, error) { return true, "", nil }
-func (always) RequiresApproval() bool                                         { return true }
-func (ownGate) Gate(agent.ReadonlyContext, map[string]any) (bool, string, error) {
-	return false, "", nil
-}
-func (adds) Gate(agent.ReadonlyContext, map[string]any) (bool, string, error) { return true, "", nil }
-func (a adds) Unwrap() tool.Tool                                              { return a.CallableTool }
-func (o oneOfTwo) Unwrap() tool.Tool                                          { return o.first }
+func (asks) Gate(agent.ReadonlyContext, map[string]any) (bool, error)    { return true, nil }
+func (always) RequiresApproval() bool                                    { return true }
+func (ownGate) Gate(agent.ReadonlyContext, map[string]any) (bool, error) { return false, nil }
+func (adds) Gate(agent.ReadonlyContext, map[string]any) (bool, error)    { return true, nil }
+func (a adds) Unwrap() tool.Tool                                         { return a.CallableTool }
+func (o oneOfTwo) Unwrap() tool.Tool                                     { return o.first }
 
 // A wrapper that hides the gate of the tool in it is refused with the way to mend it; one
 // with Unwrap is not, and the gate asks.
 func TestWrapperThatHides(t *testing.T) {
 	t.Parallel()
 	gated, err := functiontool.New(functiontool.Config{
-		Name: "pay", Gate: func(agent.ReadonlyContext, map[string]any) (bool, string, error) { return true, "pay?", nil },
+		Name: "pay", Gate: func(agent.ReadonlyContext, map[string]any) (bool, error) { return true, nil },
 	}, func(tool.Context, struct{}) (string, error) { return "paid", nil })
 	if err != nil {
 		t.Fatal(err)
@@ -111,7 +109,7 @@ func TestWrapperThatHides(t *testing.T) {
 			r := tool.NewRegistry(tool.NewToolset("own", tc.tool))
 			_, err := r.Static()
 			if len(tc.want) == 0 {
-				if ask, _, _ := tool.NeedsApproval(nil, tc.tool, nil); err != nil || !ask {
+				if ask, _ := tool.NeedsApproval(nil, tc.tool, nil); err != nil || !ask {
 					t.Errorf("Static() = %v, and NeedsApproval() = %t", err, ask)
 				}
 				return

@@ -17,6 +17,7 @@ type confirmation struct {
 	names    []string
 	matching []func(name string) bool
 	gates    []GateFunc
+	hints    []HintFunc
 }
 
 // ConfirmAll gates every call of every tool. It is the default of WithConfirmation.
@@ -49,6 +50,11 @@ func ConfirmWhen(gate GateFunc) ConfirmationOption {
 		return ConfirmAll()
 	}
 	return func(c *confirmation) { c.gates = append(c.gates, gate) }
+}
+
+// ConfirmHint adds a text to the question about each gated call; see [Hinter]. It gates nothing.
+func ConfirmHint(hint HintFunc) ConfirmationOption {
+	return func(c *confirmation) { c.hints = append(c.hints, hint) }
 }
 
 // WithConfirmation returns a toolset with the tools of ts that requires approval: of all
@@ -119,7 +125,7 @@ func (c *confirmed) wrap(t Tool) Tool {
 	if !approval && len(c.gates) == 0 {
 		return t
 	}
-	return &gated{Tool: t, approval: approval, gates: c.gates}
+	return &gated{Tool: t, approval: approval, gates: c.gates, hints: c.hints}
 }
 
 // missing returns the first name that no tool has.
@@ -138,6 +144,7 @@ type gated struct {
 	Tool
 	approval bool
 	gates    []GateFunc
+	hints    []HintFunc
 }
 
 func (g *gated) Unwrap() Tool           { return g.Tool }
@@ -147,17 +154,28 @@ func (g *gated) RequiresApproval() bool { return g.approval || g.Tool.RequiresAp
 func (g *gated) HasGate() bool { return len(g.gates) > 0 }
 
 // Gate implements [Gater] with the added gates; Unwrap leads to the gates of the tool itself.
-func (g *gated) Gate(ctx agent.ReadonlyContext, args map[string]any) (ask bool, hint string, err error) {
-	var hints []string
+func (g *gated) Gate(ctx agent.ReadonlyContext, args map[string]any) (ask bool, err error) {
 	for _, gate := range g.gates {
-		a, h, err := gate(ctx, args)
+		a, err := gate(ctx, args)
 		if err != nil {
-			return true, h, err
+			return true, err
 		}
 		ask = ask || a
-		if a && h != "" {
+	}
+	return ask, nil
+}
+
+// Hint implements [Hinter] with the added texts, one per line.
+func (g *gated) Hint(ctx agent.ReadonlyContext, args map[string]any) (string, error) {
+	var hints []string
+	for _, hint := range g.hints {
+		h, err := hint(ctx, args)
+		if err != nil {
+			return "", err
+		}
+		if h != "" {
 			hints = append(hints, h)
 		}
 	}
-	return ask, strings.Join(hints, "\n"), nil
+	return strings.Join(hints, "\n"), nil
 }

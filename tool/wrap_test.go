@@ -2,9 +2,13 @@ package tool_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"iter"
+	"strings"
 	"testing"
+	"text/template"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -85,9 +89,22 @@ type gate struct {
 	f tool.GateFunc
 }
 
-func (g gate) Gate(ctx agent.ReadonlyContext, args map[string]any) (bool, string, error) {
+func (g gate) Gate(ctx agent.ReadonlyContext, args map[string]any) (bool, error) {
 	return g.f(ctx, args)
 }
+
+type hint struct {
+	tool.Tool
+	text string
+}
+
+func (h hint) Hint(_ agent.ReadonlyContext, args map[string]any) (string, error) {
+	if args["bad"] != nil {
+		return "", errors.New("no text")
+	}
+	return strings.ReplaceAll(h.text, "{to}", fmt.Sprint(args["to"])), nil
+}
+func (h hint) Unwrap() tool.Tool { return h.Tool }
 
 // TestWrappedKeepsWhatIsDeclared wraps a tool of every combination of what a tool can
 // declare: outside, outside twice, and between any two of its parts.
@@ -96,7 +113,7 @@ func TestWrappedKeepsWhatIsDeclared(t *testing.T) {
 	parts := []func(tool.Tool) tool.Tool{
 		// The first one, for it cannot be unwrapped.
 		func(t tool.Tool) tool.Tool {
-			return gate{t, func(agent.ReadonlyContext, map[string]any) (bool, string, error) { return true, "its own gate", nil }}
+			return hint{gate{t, func(agent.ReadonlyContext, map[string]any) (bool, error) { return true, nil }}, "its own gate"}
 		},
 		func(t tool.Tool) tool.Tool { return calls{t} },
 		func(t tool.Tool) tool.Tool { return streams{t} },
@@ -114,7 +131,7 @@ func TestWrappedKeepsWhatIsDeclared(t *testing.T) {
 		}
 		return tools[0]
 	}
-	never := tool.ConfirmWhen(func(agent.ReadonlyContext, map[string]any) (bool, string, error) { return false, "", nil })
+	never := tool.ConfirmWhen(func(agent.ReadonlyContext, map[string]any) (bool, error) { return false, nil })
 	for has := range 1 << len(parts) {
 		for _, approval := range []bool{false, true} {
 			bare := tool.Tool(&plain{name: "t", approval: approval})
@@ -155,7 +172,10 @@ func shapeOf(t *testing.T, tl tool.Tool) shape {
 	t.Helper()
 	s := shape{Definition: tool.ToDefinition(tl), Annotations: tool.AnnotationsOf(tl), Slow: tl.IsLongRunning(), Approval: tl.RequiresApproval()}
 	var err error
-	if s.Asks, s.Hint, err = tool.NeedsApproval(nil, tl, nil); err != nil {
+	if s.Asks, err = tool.NeedsApproval(nil, tl, nil); err != nil {
+		t.Error(err)
+	}
+	if s.Hint, err = tool.Hint(nil, tl, nil); err != nil {
 		t.Error(err)
 	}
 	if c, ok := tool.As[tool.CallableTool](tl); ok {
@@ -222,24 +242,19 @@ func TestNeedsApproval(t *testing.T) {
 		}
 		return tools[0]
 	}
-	yes := func(hint string) tool.GateFunc {
-		return func(agent.ReadonlyContext, map[string]any) (bool, string, error) { return true, hint, nil }
-	}
-	no := func(agent.ReadonlyContext, map[string]any) (bool, string, error) { return false, "ignored", nil }
-	fails := func(agent.ReadonlyContext, map[string]any) (bool, string, error) {
-		return false, "", errors.New("no rules")
-	}
-	panics := func(agent.ReadonlyContext, map[string]any) (bool, string, error) { panic("bad gate") }
-	large := func(_ agent.ReadonlyContext, args map[string]any) (bool, string, error) {
+	yes := func(agent.ReadonlyContext, map[string]any) (bool, error) { return true, nil }
+	no := func(agent.ReadonlyContext, map[string]any) (bool, error) { return false, nil }
+	fails := func(agent.ReadonlyContext, map[string]any) (bool, error) { return false, errors.New("no rules") }
+	panics := func(agent.ReadonlyContext, map[string]any) (bool, error) { panic("bad gate") }
+	large := func(_ agent.ReadonlyContext, args map[string]any) (bool, error) {
 		n, _ := args["amount"].(float64)
-		return n > 100, "a large amount", nil
+		return n > 100, nil
 	}
 	tests := []struct {
 		name string
 		tool tool.Tool
 		args map[string]any
 		ask  bool
-		hint string
 
 		failed string
 	}{
@@ -247,48 +262,81 @@ func TestNeedsApproval(t *testing.T) {
 		{name: "no tool at all", tool: nil, ask: true},
 		{name: "declared", tool: &plain{approval: true}, ask: true},
 		{name: "a gate says no", tool: gate{p, no}},
-		{name: "a gate says yes", tool: gate{p, yes("why")}, ask: true, hint: "why"},
+		{name: "a gate says yes", tool: gate{p, yes}, ask: true},
 		{name: "a gate fails", tool: gate{p, fails}, ask: true, failed: "no rules"},
 		{name: "a gate panics", tool: gate{p, panics}, ask: true, failed: "panic: bad gate"},
 		{name: "a declaration panics", tool: broken{p}, ask: true, failed: "panic: broken"},
 		{name: "unwrapping panics", tool: lost{p}, ask: true, failed: "panic while looking for a tool's gates: lost"},
-		{name: "no gate takes a declaration back", tool: gate{&plain{approval: true}, no}, ask: true, hint: "ignored"},
-		{name: "renamed", tool: renamed{gate{p, yes("why")}}, ask: true, hint: "why"},
+		{name: "no gate takes a declaration back", tool: gate{&plain{approval: true}, no}, ask: true},
+		{name: "renamed", tool: renamed{gate{p, yes}}, ask: true},
 		{name: "renamed and wrapped", tool: with(renamed{with(p)}, tool.ConfirmNone()), ask: true},
 		{name: "all", tool: with(p), ask: true},
 		{name: "none", tool: with(p, tool.ConfirmNone())},
 		{name: "none, but declared", tool: with(&plain{approval: true}, tool.ConfirmNone()), ask: true},
 		{name: "none and named", tool: with(p, tool.ConfirmNone(), tool.ConfirmNamed("t")), ask: true},
-		{name: "when", tool: with(p, tool.ConfirmWhen(large)), args: map[string]any{"amount": 101.0}, ask: true, hint: "a large amount"},
+		{name: "when", tool: with(p, tool.ConfirmWhen(large)), args: map[string]any{"amount": 101.0}, ask: true},
 		{name: "when not", tool: with(p, tool.ConfirmWhen(large)), args: map[string]any{"amount": 100.0}},
 		{name: "when nil", tool: with(p, tool.ConfirmWhen(nil)), ask: true},
 		{name: "when it panics", tool: with(p, tool.ConfirmWhen(panics)), ask: true, failed: "panic: bad gate"},
-		{name: "two gates, the second says no", tool: with(p, tool.ConfirmWhen(yes("why")), tool.ConfirmWhen(no)), ask: true, hint: "why"},
+		{name: "two gates, the second says no", tool: with(p, tool.ConfirmWhen(yes), tool.ConfirmWhen(no)), ask: true},
 		{name: "when it fails, after a no", tool: with(p, tool.ConfirmWhen(no), tool.ConfirmWhen(fails)), ask: true, failed: "no rules"},
-		{
-			name: "hints of all, each once", ask: true, hint: "outer\ninner",
-			tool: with(with(gate{p, yes("inner")}, tool.ConfirmWhen(yes("outer"))), tool.ConfirmWhen(yes("outer"))),
-		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			ask, hint, err := tool.NeedsApproval(nil, tt.tool, tt.args)
+			ask, err := tool.NeedsApproval(nil, tt.tool, tt.args)
 			failed := ""
 			if err != nil {
 				failed = err.Error()
 			}
-			if ask != tt.ask || hint != tt.hint || failed != tt.failed {
-				t.Errorf("NeedsApproval() = %v, %q, %q, want %v, %q, %q", ask, hint, failed, tt.ask, tt.hint, tt.failed)
+			if ask != tt.ask || failed != tt.failed {
+				t.Errorf("NeedsApproval() = %v, %q, want %v, %q", ask, failed, tt.ask, tt.failed)
 			}
 		})
+	}
+}
+
+// The hint of a wrapped tool has the text of each, once. A masked value is in none of them.
+func TestHint(t *testing.T) {
+	t.Parallel()
+	outer := tool.ConfirmHint(func(_ agent.ReadonlyContext, args map[string]any) (string, error) {
+		return fmt.Sprintf("outer %d", args["to"]), nil
+	})
+	tools, err := tool.WithConfirmation(tool.NewToolset("set", hint{hint{&plain{name: "t"}, "inner {to}"}, "inner {to}"}), tool.ConfirmAll(), outer).Tools(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := tool.Hint(nil, tools[0], map[string]any{"to": tool.Masked{}}); got != "outer •••\ninner •••" || err != nil {
+		t.Errorf("Hint() = %q, %v", got, err)
+	}
+	if got, err := tool.Hint(nil, tools[0], map[string]any{"to": 7, "bad": true}); got != "outer 7" || err == nil {
+		t.Errorf("Hint() of a tool that fails = %q, %v, want the other text and the error", got, err)
+	}
+}
+
+// A masked value looks the same in whatever writes it.
+func TestMasked(t *testing.T) {
+	t.Parallel()
+	const want = "•••"
+	m := tool.Masked{}
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d", "%f", "%08.3f", "%-5t", "%c", "%U"} {
+		if got := fmt.Sprintf(verb, m); got != want {
+			t.Errorf("%s writes %q", verb, got)
+		}
+	}
+	var b strings.Builder
+	if err := template.Must(template.New("").Parse("{{.to}} {{index .list 0}} {{len .list}}")).Execute(&b, map[string]any{"to": m, "list": []any{m}}); err != nil || b.String() != want+" "+want+" 1" {
+		t.Errorf("a template writes %q, %v", b.String(), err)
+	}
+	if raw, err := json.Marshal(map[string]any{"to": m, "list": []any{m}}); err != nil || string(raw) != `{"list":["•••"],"to":"•••"}` {
+		t.Errorf("JSON has %s, %v", raw, err)
 	}
 }
 
 // Whoever looks at a wrapped tool alone sees what it declares.
 func TestWrappedDeclares(t *testing.T) {
 	t.Parallel()
-	no := func(agent.ReadonlyContext, map[string]any) (bool, string, error) { return false, "", nil }
+	no := func(agent.ReadonlyContext, map[string]any) (bool, error) { return false, nil }
 	for _, declared := range []bool{true, false} {
 		tools, err := tool.WithConfirmation(tool.NewToolset("set", &plain{approval: declared}), tool.ConfirmWhen(no)).Tools(nil)
 		if err != nil {

@@ -23,8 +23,11 @@ type payment struct {
 }
 
 // gate asks about payments above 100.
-func gate(_ agent.ReadonlyContext, p payment) (ask bool, hint string, err error) {
-	return p.Amount > 100, fmt.Sprintf("pays %d to %s, which is more than 100", p.Amount, p.To), nil
+func gate(_ agent.ReadonlyContext, p payment) (ask bool, err error) { return p.Amount > 100, nil }
+
+// hint tells who decides what a payment does. A value that the configuration masks is ••• in p.
+func hint(_ agent.ReadonlyContext, p payment) (string, error) {
+	return fmt.Sprintf("pays %d to %s, which is more than 100", p.Amount, p.To), nil
 }
 
 // house rejects payments to casinos. For any other it returns an error, so that the person
@@ -38,7 +41,7 @@ func house(_ context.Context, r tool.ConfirmationRequest) (bool, error) {
 
 func config() a2aserver.Config {
 	pay := functiontool.Must(functiontool.New(functiontool.Config{
-		Name: "pay", Description: "Pays somebody", Gate: functiontool.Gate(gate), Annotations: tool.Annotations{Destructive: true},
+		Name: "pay", Description: "Pays somebody", Gate: functiontool.Gate(gate), HintFunc: functiontool.Hint(hint), Annotations: tool.Annotations{Destructive: true},
 	}, func(_ tool.Context, p payment) (string, error) {
 		return fmt.Sprintf("paid %d to %s", p.Amount, p.To), nil
 	}))

@@ -34,8 +34,8 @@ func clumsy(t *testing.T, release <-chan struct{}) tool.Toolset {
 	guarded := functiontool.Must(functiontool.New(functiontool.Config{Name: "guarded", RequireApproval: true}, keep))
 	open := functiontool.Must(functiontool.New(functiontool.Config{Name: "open"}, keep))
 	broken := functiontool.Must(functiontool.New(functiontool.Config{
-		Name: "broken", Gate: functiontool.Gate(func(agent.ReadonlyContext, secret) (bool, string, error) {
-			return false, "", errors.New("the list of limits is gone\x1b[31m")
+		Name: "broken", Gate: functiontool.Gate(func(agent.ReadonlyContext, secret) (bool, error) {
+			return false, errors.New("the list of limits is gone\x1b[31m")
 		}),
 	}, keep))
 	deaf := functiontool.Must(functiontool.New(functiontool.Config{Name: "deaf"}, func(tool.Context, secret) (string, error) {

@@ -114,7 +114,7 @@ func TestInspectGo(t *testing.T) {
 		c.Description = "x"
 		return functiontool.Must(functiontool.New(c, func(tool.Context, none) (string, error) { return "", nil }))
 	}
-	gate := func(agent.ReadonlyContext, map[string]any) (bool, string, error) { return true, "", nil }
+	gate := func(agent.ReadonlyContext, map[string]any) (bool, error) { return true, nil }
 	for name, one := range map[string]struct{ file, want string }{
 		"the tools' own": {"tools: []\n", "free allow false; always ask false; some ask true"},
 		"gates ignored":  {"tools: []\ndeclared_gates: ignore\n", "free allow false; always allow false; some allow false"},

@@ -46,6 +46,7 @@ func engineRows() []row {
 		{"task/engine", "ScopeFor", never("Validate"), "TestPrincipalThatIsNotUTF8", "a principal that the log would change may do nothing"},
 		{"task/engine", "Subscription.next", use("v.Events#3", "v.Events[1:]"), "TestStream", "a stream has no gap"},
 		{"task/engine", "Tasks.DeleteWebhook", before("Change", "scope = store.System()"), "TestWebhookIsDeletedByAnOperator", "an operator deletes webhooks of their tenant"},
+		{"task/internal/rules", "Rules.redact", never("Masks"), "internal/e2e TestMaskedArgumentsAreNowhere", "errors of hooks have nothing that is masked"},
 		{"task/engine/internal/call", "doubts", never("err#1"), "task/engine TestDoubtAboutAJobComesFirst/of Call", "a job whose tool does not know whether it was started is not started again by a timer"},
 		{"task/engine/internal/due", "rows.end", zero("err#3"), "task/engine TestDueWorkOnReadOnlyStore", "deadlines are not tried forever on a store that takes nothing more"},
 		{"task/engine/internal/processors", "New", use("max()#2", "n"), "task/engine TestHeavyWorkIsShared", "heavy work of one caller leaves processors to that of others"},

@@ -107,6 +107,24 @@ On the command line: a2a-server approvals show 019a.1
 	}
 }
 
+// The texts of a gate and of a tool, on a line each, are sentences of one field; the subject has the first.
+func TestHintOfSeveralLines(t *testing.T) {
+	t.Parallel()
+	m := newMailServer(t, notify.NoTLS, nil)
+	msg := question()
+	msg.Hint = "Pay Bob?\nThe tool says: POST https://bank.example/pay"
+	if err := must(t)(notify.NewSMTP(m.cfg)).Send(t.Context(), msg); err != nil {
+		t.Fatal(err)
+	}
+	header, body := mailtest.Read(t, m.All()[0].Content)
+	if subject, want := header.Get("Subject"), "Approval needed: transfer_money: Pay Bob?"; subject != want {
+		t.Errorf("the subject is %q, want %q", subject, want)
+	}
+	if want := "\nHint:       Pay Bob? The tool says: POST https://bank.example/pay\n"; !strings.Contains(body, want) {
+		t.Errorf("the body has no line %q:\n%s", want, body)
+	}
+}
+
 // The subject says how an approval ended, and the body leaves out what a message does not have.
 func TestTexts(t *testing.T) {
 	t.Parallel()

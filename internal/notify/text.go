@@ -81,11 +81,11 @@ func textOf(m *notify.Message) (*text, error) {
 		t.page = "Decide on this page (opening it decides nothing):"
 	}
 	t.title += visible.Clip(m.Tool, maxTitle)
-	if m.Hint != "" {
-		t.title += ": " + visible.Clip(m.Hint, maxTitle)
+	if first, _, _ := strings.Cut(m.Hint, "\n"); first != "" {
+		t.title += ": " + visible.Clip(first, maxTitle)
 	}
 	t.add("Tool", m.Tool, maxName)
-	t.add("Hint", m.Hint, maxText)
+	t.add("Hint", strings.ReplaceAll(m.Hint, "\n", " "), maxText) // of gate and tool
 	t.add("Risk", m.Risk, maxName)
 	t.add("Requester", m.Requester, maxName)
 	t.add("Also for", strings.Join(m.Roles, ", "), maxText)

@@ -132,17 +132,9 @@ func (i *inspection) ownGates(t tool.Tool, info *ToolInfo, entry *config.Tool, n
 	return all
 }
 
-// decides reports whether t may decide call by call whether to ask. Most kinds of the
-// configuration never do: their Gate only words the question.
+// decides reports whether t may decide call by call whether to ask.
 func decides(t tool.Tool) bool {
-	for t := range tool.Chain(t) {
-		_, gater := t.(tool.Gater)
-		gates, says := t.(interface{ HasGate() bool })
-		if gater && (!says || gates.HasGate()) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(slices.Collect(tool.Chain(t)), tool.Gates)
 }
 
 // approves reports whether the key approve of an entry is about the tool of this name.

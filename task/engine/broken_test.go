@@ -135,9 +135,9 @@ func (t *brittleTool) Annotations() tool.Annotations {
 	return tool.Annotations{}
 }
 
-func (t *brittleTool) Gate(agent.ReadonlyContext, map[string]any) (bool, string, error) {
+func (t *brittleTool) Gate(agent.ReadonlyContext, map[string]any) (bool, error) {
 	t.b.use(gate)
-	return t.b.gated, "", nil
+	return t.b.gated, nil
 }
 
 func (t *brittleTool) Call(ctx tool.Context, _ map[string]any) (map[string]any, error) {
@@ -419,8 +419,8 @@ type gatedFake struct {
 	gate func() bool
 }
 
-func (g *gatedFake) Gate(agent.ReadonlyContext, map[string]any) (bool, string, error) {
-	return g.gate(), "", nil
+func (g *gatedFake) Gate(agent.ReadonlyContext, map[string]any) (bool, error) {
+	return g.gate(), nil
 }
 
 // childStuck is a tool with something elsewhere that does not come back from being

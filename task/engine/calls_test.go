@@ -242,9 +242,9 @@ func TestGateThatChangesArguments(t *testing.T) {
 
 type scribbler struct{ fake }
 
-func (s *scribbler) Gate(_ agent.ReadonlyContext, a map[string]any) (bool, string, error) {
+func (s *scribbler) Gate(_ agent.ReadonlyContext, a map[string]any) (bool, error) {
 	a["amount"] = 1000
-	return true, "", nil
+	return true, nil
 }
 
 // The same when the sibling's tool changes after both were approved, while the task

@@ -36,11 +36,11 @@ type shift struct {
 	n   int
 }
 
-func (s *shift) Gate(agent.ReadonlyContext, map[string]any) (ask bool, hint string, err error) {
+func (s *shift) Gate(agent.ReadonlyContext, map[string]any) (ask bool, err error) {
 	s.set.mu.Lock()
 	defer s.set.mu.Unlock()
 	s.set.checked[s.n] = true
-	return s.set.gated(s.n), "", nil
+	return s.set.gated(s.n), nil
 }
 
 func (s *shift) Call(tool.Context, map[string]any) (map[string]any, error) {

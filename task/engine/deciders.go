@@ -162,6 +162,7 @@ func (p *deciders) ask(ctx context.Context, a *approval.Approval, decider task.D
 	in := rules.ProviderFailed{Approval: a.ID, Why: "the confirmation provider leaves it to others"}
 	if err != nil {
 		// In doubt the approval stays pending, for another approver.
+		err = a.Redact(err)
 		in.Why = "the confirmation provider failed"
 		if p.core.cfg.ProviderErrorFails {
 			in.Fail = in.Why
@@ -178,7 +179,7 @@ func (p *deciders) ask(ctx context.Context, a *approval.Approval, decider task.D
 // ignored logs that the answer of a decider had no effect, unless err is nil.
 func (p *deciders) ignored(a *approval.Approval, err error) {
 	if err != nil && p.core.env.Ctx.Err() == nil {
-		p.core.env.Log.Info().Err(err).Str("task_id", a.Task).Str("approval_id", a.ID).Msg("answer of the confirmation provider was ignored")
+		p.core.env.Log.Info().Err(a.Redact(err)).Str("task_id", a.Task).Str("approval_id", a.ID).Msg("answer of the confirmation provider was ignored")
 	}
 }
 

@@ -280,8 +280,8 @@ type argGate struct {
 	gate func() bool
 }
 
-func (g *argGate) Gate(agent.ReadonlyContext, map[string]any) (bool, string, error) {
-	return g.gate(), "", nil
+func (g *argGate) Gate(agent.ReadonlyContext, map[string]any) (bool, error) {
+	return g.gate(), nil
 }
 
 // A call of a tool that has changed is approved again. What the approver of the earlier tool

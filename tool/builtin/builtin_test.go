@@ -79,7 +79,7 @@ func TestDeclared(t *testing.T) {
 		"transfer_money": {Asks: true, Annotations: tool.Annotations{Destructive: true}},
 	} {
 		it := lookup[tool.Tool](t, registry, name)
-		asks, _, _ := tool.NeedsApproval(nil, it, nil)
+		asks, _ := tool.NeedsApproval(nil, it, nil)
 		if diff := cmp.Diff(want, declared{asks, tool.AnnotationsOf(it)}); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}

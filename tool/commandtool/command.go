@@ -78,18 +78,15 @@ func (t *command) Startable() error {
 // maxHint bounds the command in a hint, in characters.
 const maxHint = 2000
 
-// HasGate reports that Gate never decides by the arguments; see [tool.Gater].
-func (t *command) HasGate() bool { return false }
-
-// Gate implements [tool.Gater]. It asks exactly if RequiresApproval does, and its hint shows
-// the command.
-func (t *command) Gate(_ agent.ReadonlyContext, args map[string]any) (ask bool, hint string, err error) {
-	if !t.RequiresApproval() {
-		return false, "", nil
-	}
+// Hint implements [tool.Hinter]. It shows the command. Whether a command with a masked argument
+// may run is not known here.
+func (t *command) Hint(_ agent.ReadonlyContext, args map[string]any) (hint string, err error) {
 	argv, input, err := t.planned(args)
 	if err != nil {
-		return true, "This call will fail: " + visible.Clip(err.Error(), maxHint), nil
+		if strings.Contains(fmt.Sprint(args), tool.Masked{}.String()) {
+			return "", err
+		}
+		return "This call will fail: " + visible.Clip(err.Error(), maxHint), nil
 	}
 	for i, arg := range argv {
 		argv[i] = shown(arg)
@@ -101,7 +98,7 @@ func (t *command) Gate(_ agent.ReadonlyContext, args map[string]any) (ask bool, 
 	if input != nil {
 		hint += " with the input " + visible.Clip(asJSON(string(input)), maxHint)
 	}
-	return true, hint, nil
+	return hint, nil
 }
 
 // shown writes an argument as it is, or in JSON's quotes if it could be misread.
@@ -267,6 +264,6 @@ var _ interface {
 	tool.StreamingTool
 	tool.CancellableTool
 	tool.Timed
-	tool.Gater
+	tool.Hinter
 	tool.Annotated
 } = (*command)(nil)

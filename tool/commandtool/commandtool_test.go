@@ -44,7 +44,7 @@ func TestDeclared(t *testing.T) {
 		c := script("exit 0")
 		c.Description, c.Approve, c.Annotations = "Does nothing", tt.approve, tool.Annotations{ReadOnly: true}
 		it := build(t, c)
-		if asks, _, err := tool.NeedsApproval(nil, it, nil); asks != tt.asks || err != nil {
+		if asks, err := tool.NeedsApproval(nil, it, nil); asks != tt.asks || err != nil {
 			t.Errorf("NeedsApproval() = %v, %v, want %v", asks, err, tt.asks)
 		}
 		if it.Name() != "it" || it.Description() != "Does nothing" || it.IsLongRunning() || tool.AnnotationsOf(it) != c.Annotations {

@@ -118,9 +118,9 @@ func TestHintOfFiles(t *testing.T) {
 		dir + "/up/../-rf/../x": "Runs cat x in ",
 	} {
 		c := commandtool.Config{Name: "it", Run: []string{"cat", "{file}"}, Dir: dir, Args: map[string]commandtool.Arg{"file": {Type: commandtool.File}}}
-		ask, hint, err := tool.NeedsApproval(nil, build(t, c), map[string]any{"file": path})
-		if !ask || err != nil || !strings.HasPrefix(hint, want) {
-			t.Errorf("%q: %v, %v, %s, want %s", path, ask, err, hint, want)
+		hint, err := tool.Hint(nil, build(t, c), map[string]any{"file": path})
+		if err != nil || !strings.HasPrefix(hint, want) {
+			t.Errorf("%q: %v, %s, want %s", path, err, hint, want)
 		}
 	}
 }

@@ -215,12 +215,12 @@ func TestHint(t *testing.T) {
 		{free, line("git  push 'origin main'"), `Runs git push "origin main"`},
 		{free, argv("rm", "-rf"), `This call will fail: "rm": this tool may not run it: with these arguments, it is not among the allowed commands`},
 	} {
-		ask, hint, err := tool.NeedsApproval(nil, build(t, tt.c), tt.args)
-		if !ask || err != nil || hint != tt.want {
-			t.Errorf("%v: %v, %v, %s, want %s", tt.args, ask, err, hint, tt.want)
+		hint, err := tool.Hint(nil, build(t, tt.c), tt.args)
+		if err != nil || hint != tt.want {
+			t.Errorf("%v: %v, %s, want %s", tt.args, err, hint, tt.want)
 		}
 	}
-	if _, hint, _ := tool.NeedsApproval(nil, build(t, c), map[string]any{"env": strings.Repeat("x", 1<<20), "service": "web"}); len(hint) > 3000 {
+	if hint, _ := tool.Hint(nil, build(t, c), map[string]any{"env": strings.Repeat("x", 1<<20), "service": "web"}); len(hint) > 3000 {
 		t.Errorf("the hint has %d bytes", len(hint))
 	}
 }

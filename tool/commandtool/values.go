@@ -46,6 +46,8 @@ func text(v any) (string, error) {
 	switch v := v.(type) {
 	case string:
 		return v, nil
+	case tool.Masked: // in a hint
+		return v.String(), nil
 	case bool:
 		return strconv.FormatBool(v), nil
 	case json.Number:

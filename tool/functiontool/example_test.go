@@ -19,9 +19,8 @@ func ExampleNew() {
 		Name:        "delete",
 		Description: "Deletes a file, or a folder with all that is in it",
 		Annotations: tool.Annotations{Destructive: true},
-		Gate: functiontool.Gate(func(_ agent.ReadonlyContext, a args) (bool, string, error) {
-			return a.Recursive, "deletes all of " + a.Path, nil
-		}),
+		Gate:        functiontool.Gate(func(_ agent.ReadonlyContext, a args) (bool, error) { return a.Recursive, nil }),
+		HintFunc:    functiontool.Hint(func(_ agent.ReadonlyContext, a args) (string, error) { return "deletes all of " + a.Path, nil }),
 	}, func(_ tool.Context, a args) (string, error) {
 		return "deleted " + a.Path, nil
 	})
@@ -31,10 +30,12 @@ func ExampleNew() {
 	}
 
 	fmt.Println(tool.NeedsApproval(nil, del, map[string]any{"path": "/tmp", "recursive": true}))
+	fmt.Println(tool.Hint(nil, del, map[string]any{"path": tool.Masked{}, "recursive": true}))
 	fmt.Println(del.Call(nil, map[string]any{"path": "/tmp/x"}))
 	fmt.Println(del.Call(nil, map[string]any{"file": "/tmp/x"}))
 	// Output:
-	// true deletes all of /tmp <nil>
+	// true <nil>
+	// deletes all of ••• <nil>
 	// map[result:deleted /tmp/x] <nil>
 	// map[] invalid: at /file: is not a known name; at /path: is missing
 }

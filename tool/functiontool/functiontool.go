@@ -35,8 +35,11 @@ type Config struct {
 	// were sent, without defaults. The function [Gate] builds one from a typed function.
 	// Defaults to none.
 	Gate tool.GateFunc
-	// Hint is shown to approvers if a call has to be approved and Gate has no hint for it.
-	Hint        string
+	// Hint is shown to approvers if a call has to be approved and HintFunc has no text for it.
+	Hint string
+	// HintFunc returns what approvers are shown about a call, from its masked arguments, see
+	// [tool.Hinter]. The function [Hint] builds one from a typed function. Defaults to none.
+	HintFunc    tool.HintFunc
 	Annotations tool.Annotations
 	// TakesPayload says that the function reads the payload of the decision on its call
 	// with tool.Confirmation; see [tool.TakesPayload].
@@ -87,11 +90,19 @@ func (b *base) Schema() map[string]any        { return b.arguments.schema }
 func (b *base) HasGate() bool { return b.config.Gate != nil }
 
 // Gate implements [tool.Gater].
-func (b *base) Gate(ctx agent.ReadonlyContext, args map[string]any) (ask bool, hint string, err error) {
-	if b.config.Gate != nil {
-		ask, hint, err = b.config.Gate(ctx, args)
+func (b *base) Gate(ctx agent.ReadonlyContext, args map[string]any) (ask bool, err error) {
+	if b.config.Gate == nil {
+		return false, nil
 	}
-	return ask, cmp.Or(hint, b.config.Hint), err
+	return b.config.Gate(ctx, args)
+}
+
+// Hint implements [tool.Hinter]. An approver gets the fixed text where the other cannot be made.
+func (b *base) Hint(ctx agent.ReadonlyContext, args map[string]any) (hint string, err error) {
+	if b.config.HintFunc != nil {
+		hint, err = b.config.HintFunc(ctx, args)
+	}
+	return cmp.Or(hint, b.config.Hint), err
 }
 
 type function[A, R any] struct {

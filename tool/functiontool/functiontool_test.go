@@ -265,7 +265,8 @@ func TestDeclarations(t *testing.T) {
 	c := functiontool.Config{
 		Name: "t", Description: "does it", RequireApproval: true, LongRunning: true,
 		Annotations: tool.Annotations{Idempotent: true}, TakesPayload: true,
-		Gate: func(agent.ReadonlyContext, map[string]any) (bool, string, error) { return true, "why", nil },
+		Gate:     func(agent.ReadonlyContext, map[string]any) (bool, error) { return true, nil },
+		HintFunc: func(agent.ReadonlyContext, map[string]any) (string, error) { return "why", nil },
 	}
 	call := functiontool.Must(functiontool.New(c, returnsArgs[struct{}]))
 	stream, err := functiontool.NewStreaming(c, func(tool.Context, struct{}) iter.Seq2[*tool.Result, error] { return nil })
@@ -279,8 +280,11 @@ func TestDeclarations(t *testing.T) {
 		if p, ok := tool.As[tool.TakesPayload](tl); !ok || !p.TakesPayload() {
 			t.Errorf("%T does not declare that it takes a payload", tl)
 		}
-		if ask, hint, err := tool.NeedsApproval(nil, tl, nil); !ask || hint != "why" || err != nil {
-			t.Errorf("NeedsApproval() = %v, %q", ask, hint)
+		if ask, err := tool.NeedsApproval(nil, tl, nil); !ask || err != nil {
+			t.Errorf("NeedsApproval() = %v, %v", ask, err)
+		}
+		if hint, err := tool.Hint(nil, tl, nil); hint != "why" || err != nil {
+			t.Errorf("Hint() = %q, %v", hint, err)
 		}
 	}
 	silent := functiontool.Must(functiontool.New(functiontool.Config{Name: "t"}, returnsArgs[struct{}]))

@@ -239,28 +239,23 @@ func (t *request) Timeout() time.Duration { return t.config.Timeout + 5*time.Sec
 // The arguments are shown beside them, whole.
 const maxHint = 500
 
-// HasGate reports that Gate never decides by the arguments; see [tool.Gater].
-func (t *request) HasGate() bool { return false }
-
-// Gate implements [tool.Gater]. It shows an approver the request as it would be sent.
-func (t *request) Gate(_ agent.ReadonlyContext, args map[string]any) (ask bool, hint string, err error) {
-	if !t.approve {
-		return t.approve, "", nil
-	}
+// Hint implements [tool.Hinter]. It shows an approver the request as it would be sent.
+func (t *request) Hint(_ agent.ReadonlyContext, args map[string]any) (string, error) {
 	u, err := t.url.expand(args)
 	if err != nil {
-		return true, "", err
+		return "", err
 	}
-	hint = visible.Clip(t.config.Method+" "+u.String(), maxHint)
+	hint := visible.Clip(t.config.Method+" "+u.String(), maxHint)
 	headers, err := t.headerHint(args)
 	if err != nil {
-		return true, "", err
+		return "", err
 	}
 	body, err := t.bodyHint(args)
 	if err != nil {
-		return true, "", err
+		return "", err
 	}
-	return true, hint + headers + body, nil
+	mask := tool.Masked{}.String()
+	return strings.ReplaceAll(hint+headers+body, Escape(mask), mask), nil
 }
 
 // headerHint shows the configured headers, with the names of secrets.

@@ -56,6 +56,8 @@ func text(name string, v any) (string, error) {
 			return "", invalid(name, "is not valid UTF-8")
 		}
 		return v, nil
+	case tool.Masked: // in a hint
+		return v.String(), nil
 	case bool:
 		return strconv.FormatBool(v), nil
 	case json.Number:

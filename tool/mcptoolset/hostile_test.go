@@ -574,7 +574,8 @@ func TestPins(t *testing.T) {
 			if got, err := tool.Digest(tool.ToDefinition(read)); err != nil || got != digest {
 				t.Errorf("digest = %s, %v, want %s", got, err, digest)
 			}
-			ask, hint, err := tool.NeedsApproval(nil, read, nil)
+			ask, err := tool.NeedsApproval(nil, read, nil)
+			hint, _ := tool.Hint(nil, read, nil)
 			if ask != tc.asks || err != nil || tc.asks && !strings.Contains(hint, "has changed since it was pinned") {
 				t.Errorf("asks: %v, %q, %v, want %v", ask, hint, err, tc.asks)
 			}
@@ -626,7 +627,7 @@ func TestMisspelledGate(t *testing.T) {
 	config := calls(t, echoTool, says("x"))
 	config.Approve = mcptoolset.Named("ecko")
 	set := open(t, config)
-	if ask, _, _ := tool.NeedsApproval(nil, named(t, set, "echo"), nil); !ask {
+	if ask, _ := tool.NeedsApproval(nil, named(t, set, "echo"), nil); !ask {
 		t.Error("with a gate for a tool that does not exist, echo needs no approval")
 	}
 	if p := set.Status().Problems; len(p) != 1 || !strings.Contains(p[0], `approve names "ecko"`) {

@@ -42,12 +42,12 @@ func (r *remote) Identity() string { return r.set.identity }
 // Reachable implements tool.Reachable.
 func (r *remote) Reachable() error { return r.set.reachable() }
 
-// Gate implements tool.Gater: it tells the approver that the definition has changed.
-func (r *remote) Gate(agent.ReadonlyContext, map[string]any) (ask bool, hint string, err error) {
+// Hint implements tool.Hinter: it tells the approver that the definition has changed.
+func (r *remote) Hint(agent.ReadonlyContext, map[string]any) (string, error) {
 	if r.changed == "" {
-		return false, "", nil
+		return "", nil
 	}
-	return true, "This tool has changed since it was pinned: " + r.changed + ". Read its description before you approve.", nil
+	return "This tool has changed since it was pinned: " + r.changed + ". Read its description before you approve.", nil
 }
 
 // Claims implements tool.Claimant.

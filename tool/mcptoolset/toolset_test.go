@@ -147,10 +147,10 @@ func TestTools(t *testing.T) {
 	if got := tool.ToDefinition(fail).Claims; !slices.Equal(got, []string{"destructive"}) {
 		t.Errorf("claims = %q", got)
 	}
-	if ask, _, _ := tool.NeedsApproval(nil, echo, nil); ask {
+	if ask, _ := tool.NeedsApproval(nil, echo, nil); ask {
 		t.Error("echo needs an approval")
 	}
-	if ask, _, _ := tool.NeedsApproval(nil, fail, nil); !ask {
+	if ask, _ := tool.NeedsApproval(nil, fail, nil); !ask {
 		t.Error("fail needs no approval")
 	}
 	a, _ := set.Tools(nil)

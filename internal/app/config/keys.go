@@ -157,7 +157,7 @@ func gateKeys(g *approval.Gate) []key {
 		one("on_reject", "continue", setting.Either(&g.Terms.CancelsTask, "cancel", "continue"), "cancel: a rejection cancels the task, too."),
 		one("risk", "", setting.Choice(&g.Terms.Risk, "a risk", approval.RiskLow, approval.RiskMedium, approval.RiskHigh), "Shown; decides nothing. Default: high if destructive, else medium."),
 		grantsKey(&g.Terms.Grants),
-		many("mask", "", &g.Terms.Mask, pointerOf(approval.CheckMask), "Arguments that lists, hints and logs show as •••, such as /users/*/name."),
+		many("mask", "", &g.Terms.Mask, pointerOf(approval.CheckMask), "Arguments that lists, hints, messages and logs show as •••, such as /users/*/name."),
 		one("mask_task", "false", setting.Bool(&g.Terms.MaskTask), "Only the requester and those who may decide see the task's messages, results and artifacts."),
 		many("notify", "", &g.Terms.Notify, aRoute, "Routes that announce the approval."),
 		one("remind", "", setting.Deadline(&g.Terms.Remind, 0), "When the routes are told again, once, after asking."),

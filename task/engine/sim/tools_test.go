@@ -119,7 +119,7 @@ func TestToolsDeclareTheirTraits(t *testing.T) {
 		names[traits.Name()] = true
 		_, streams := tool.As[tool.StreamingTool](e.Tool)
 		_, cancels := tool.As[tool.CancellableTool](e.Tool)
-		ask, _, _ := tool.NeedsApproval(nil, e.Tool, nil)
+		ask, _ := tool.NeedsApproval(nil, e.Tool, nil)
 		is := tool.AnnotationsOf(e.Tool)
 		if streams != (traits.Form == Streaming) || cancels != (traits.Form == Long) || ask != traits.Gated ||
 			is.ReadOnly != (traits.Effect == ReadOnly) || is.Idempotent != (traits.Effect == Idempotent) || e.Digest != b.Digest(traits, 0) {

@@ -95,7 +95,7 @@ func (in ChildCancelResult) put(d *Draft) error {
 	}
 	entry := approval.Audit{What: approval.AuditCanceled, Call: p.Call, Tool: p.Tool}
 	if in.Failed != nil {
-		entry.Reason = "gave up canceling its remote work: " + in.Failed.Error()
+		entry.Reason = "gave up canceling its remote work: " + d.rules.redact(p.Tool, in.Failed).Error()
 	}
 	return d.record(entry)
 }

@@ -38,6 +38,15 @@ type Execution struct {
 	note     string
 	verdict  Verdict    // that allows the call; zero: a person has, or an earlier entry
 	standing *usedGrant // that lets the call start, or go on, without asking; nil: none
+	masks    bool       // gates mask arguments of the tool
+}
+
+// Logged returns what the log may have of the value with which the tool has panicked.
+func (e *Execution) Logged(p any) any {
+	if e.masks {
+		return approval.ErrMasked
+	}
+	return p
 }
 
 // Checked proves that Args have been checked for Tool.
@@ -135,7 +144,7 @@ func (d *entering) askAgain(c *fold.Call, x *examined, old *fold.Approval) error
 func (d *entering) entry(c *fold.Call, x *examined) *Execution {
 	e := &Execution{
 		Call: c.ID, Name: c.Tool, Tool: x.entry.Tool, Attempt: c.Attempt, Args: x.args,
-		Context: x.ctx, State: copyState(d.f.ToolState()), Output: c.Output, checked: x.checked,
+		Context: x.ctx, State: copyState(d.f.ToolState()), Output: c.Output, checked: x.checked, masks: d.rules.Policy.Masks(c.Tool),
 	}
 	e.decision, e.note = d.f.DecisionOn(c.ID)
 	for _, a := range d.f.Approvals {

@@ -96,6 +96,15 @@ func (d *entering) unknown(c *fold.Call, cause event.Cause, why string) error {
 	return d.record(approval.Audit{What: approval.AuditUnknown, Call: c.ID, Tool: c.Tool, Reason: why, Attempt: c.Attempt})
 }
 
+// redact returns what a tool says about a call, for questions and the audit, which people read who
+// see masked arguments.
+func (d *asking) redact(c *fold.Call, err error) error {
+	if a := d.approvalOf(c); a != nil {
+		err = a.Redact(err)
+	}
+	return d.rules.redact(c.Tool, err)
+}
+
 // unknownWhy returns, for display, a tool's reason for an unknown outcome, without the words
 // of [tool.ErrOutcomeUnknown], which the question has anyway.
 func unknownWhy(err error) string {

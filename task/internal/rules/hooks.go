@@ -11,6 +11,7 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
+	"a2a-server/approval"
 	"a2a-server/task"
 	"a2a-server/task/internal/event"
 	"a2a-server/task/internal/fold"
@@ -71,13 +72,21 @@ func runAfter(ctx *task.ReadonlyContext, r *Rules, hook task.AfterHook, what str
 	}
 	var panicked *PanicError
 	if err != nil && !errors.As(err, &panicked) { // a panic has been reported
-		r.report(Problem{Task: ctx.TaskID(), What: what + " failed", Err: err, Wrong: true})
+		r.report(Problem{Task: ctx.TaskID(), What: what + " failed", Err: r.redact(o.Entry.Name, err), Wrong: true})
 	}
 	return err
 }
 
 func (r *Rules) callAfter(ctx *task.ReadonlyContext, hook task.AfterHook, what string, seen *task.Result) (err error) {
 	defer r.guard(ctx.TaskID(), what, &err)
+	defer func(name string) {
+		if p := recover(); p != nil {
+			if r.Policy.Masks(name) {
+				p = approval.ErrMasked
+			}
+			panic(p) // for guard
+		}
+	}(seen.Call.Name)
 	if err := hook(ctx, seen.Call, seen); err != nil {
 		return errors.New(err.Error()) // its methods are the application's code
 	}

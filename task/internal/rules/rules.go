@@ -108,6 +108,14 @@ func (r *Rules) guard(task, what string, err *error) {
 	}
 }
 
+// redact returns the error of a program about a call of a tool for logs, audit and questions.
+func (r *Rules) redact(tool string, err error) error {
+	if err != nil && r.Policy.Masks(tool) {
+		return approval.ErrMasked
+	}
+	return err
+}
+
 func (r *Rules) report(t Problem) {
 	if r.Report != nil {
 		r.Report(t)

@@ -79,9 +79,9 @@ func (in RunEnded) put(d *Draft) error {
 		}
 		return d.unknown(c, cause, in.GivenUp.Error())
 	case in.Unknown && in.TimedOut:
-		return d.unknown(c, event.CauseTimeout, in.Err.Error())
+		return d.unknown(c, event.CauseTimeout, d.redact(c, in.Err).Error())
 	case in.Unknown:
-		return d.unknown(c, event.CauseTool, unknownWhy(in.Err))
+		return d.unknown(c, event.CauseTool, unknownWhy(d.redact(c, in.Err)))
 	case paused:
 		return d.suspend(c, &in)
 	case in.Stop: // also when a hook has made a result of the error

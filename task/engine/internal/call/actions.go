@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"runtime/debug"
 	"slices"
 
 	"a2a-server/task/internal/rules"
@@ -16,7 +15,7 @@ func (x *toolContext) finishActions(o *rules.RunEnded) {
 	defer func() {
 		if p := recover(); p != nil { // values encode themselves, which is the tool's own code
 			failRun(o, errors.New("what it has set cannot be encoded: that panicked; see the server's log"))
-			x.run.runs.env.Log.Error().Str("panic", fmt.Sprint(p)).Bytes("stack", debug.Stack()).Str("task_id", x.run.seat.Task.String()).Str("call_id", x.run.entry.Call).Msg("tool panicked")
+			x.run.panicked(p)
 		}
 	}()
 	acts := x.acts

@@ -15,6 +15,11 @@ import (
 	"a2a-server/tool"
 )
 
+// panicked logs a panic of the tool.
+func (r *Run) panicked(p any) {
+	r.runs.env.Log.Error().Str("panic", fmt.Sprint(r.entry.Logged(p))).Bytes("stack", debug.Stack()).Str("task_id", r.seat.Task.String()).Str("call_id", r.entry.Call).Msg("tool panicked")
+}
+
 // execute calls the tool and never panics.
 func (r *Run) execute(x *toolContext) (o *rules.RunEnded) {
 	unknown := false // whatever else is wrong with the tool's error
@@ -22,7 +27,7 @@ func (r *Run) execute(x *toolContext) (o *rules.RunEnded) {
 		if p := recover(); p != nil {
 			late := r.onlyLate(x, errPanicked)
 			o = &rules.RunEnded{Err: errPanicked, Unknown: unknown || late, TimedOut: late} // its value goes to the log only: it may contain secrets
-			r.runs.env.Log.Error().Str("panic", fmt.Sprint(p)).Bytes("stack", debug.Stack()).Str("task_id", r.seat.Task.String()).Str("call_id", r.entry.Call).Msg("tool panicked")
+			r.panicked(p)
 		}
 		if o == nil {
 			return // the tool has ended its goroutine
