@@ -41,7 +41,6 @@ func (s *Server) pages(protocol *a2a.Server, guard httpd.Guard) http.Handler {
 	c := web.Config{
 		Service: s.approvals, Door: s.door(requests, s.pageGuard(guard), streams), Prefix: prefix, PublicURL: s.url,
 		Sender: sender{s.engine}, Tools: s.toolsOf, PlainWords: s.given.Planner == nil && s.config.Planner.Kind == "llm",
-		Gate:   func(gate, tool string) (web.Gate, bool) { return s.tools.Load().GateText(gate, tool) },
 		Policy: policyOf{&s.tools},
 		Health: func() error {
 			if why := s.health.Unready(); why != "" {

@@ -29,6 +29,9 @@ func (c *Config) planner(conf *config.Config, tools *toolset.Current, own func()
 		return c.model(conf, tools, own)
 	}
 	path := conf.Planner.Script
+	if err := privatefile.CheckWriters(path); err != nil { // it says which calls are made
+		return nil, fmt.Errorf("%w: planner.script: %w", ErrConfig, err)
+	}
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("%w: open the planner's script: %w: name the file of scenarios with planner.script", ErrConfig, err)

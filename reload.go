@@ -97,7 +97,6 @@ func (s *Server) reload() (restart []string, err error) {
 		return nil, fmt.Errorf("reload: %w", errors.Join(err, next.Close(before)))
 	}
 	warn(s.log, append(warnings, unread...))
-	next.Describe(before, s.given.Now())
 	s.tools.Store(next)
 	next.Start()
 	s.notify.SetRoutes(routes) // first: the rows of a new route find it

@@ -110,7 +110,6 @@ func New(c Config) (_ *Server, err error) {
 	if err != nil {
 		return nil, err
 	}
-	first.Describe(nil, s.given.Now())
 	s.tools.Store(first)
 	listed, warnings, late, err := first.Check(toolset.StartTime)
 	warn(s.log, warnings)

@@ -31,7 +31,7 @@ const (
 	Rejected   State = "rejected"
 	Responded  State = "responded"
 	Expired    State = "expired"
-	Canceled   State = "canceled"   // with its task or its call
+	Canceled   State = "canceled"   // with its task or its call, or by a gate that denies the call now
 	Superseded State = "superseded" // by a new approval that names it
 )
 
@@ -137,6 +137,8 @@ type Approval struct {
 	Schema  json.RawMessage `json:"schema,omitempty"`  // of a response
 	Attempt int             `json:"attempt,omitempty"` // of the call
 	Terms   Terms           `json:"terms"`
+	// Gates are the gates that asked, as they were; nil: none, or an earlier version of the server asked.
+	Gates []AskedGate `json:"gates,omitempty"`
 	// Later says that the task had further messages before: a word may answer something else.
 	Later bool `json:"later,omitempty"`
 	// Code is typed after a word that answers it; "": a word needs none, or, if it
@@ -241,7 +243,7 @@ func (a *Approval) Routes() []string {
 type Resolution struct {
 	Decision DecisionType    `json:"verb,omitempty"`
 	By       auth.Principal  `json:"by"`
-	Via      string          `json:"via"` // "a2a", "api", "provider" or "system"
+	Via      string          `json:"via"` // a Via constant
 	At       time.Time       `json:"at"`
 	Reason   string          `json:"reason,omitempty"`
 	Args     json.RawMessage `json:"args,omitempty"`     // of an edit

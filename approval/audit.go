@@ -38,6 +38,7 @@ const (
 	// These are about the whole store, so they have no task.
 	AuditRestored AuditEvent = "restored" // from a backup
 	AuditResumed  AuditEvent = "resumed"  // by an operator, after it was restored
+	AuditSweep    AuditEvent = "sweep"    // of the pending approvals, by gates that deny
 )
 
 // An Audit is an entry of the audit log: the principal, the event, the time and the gate. It

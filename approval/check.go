@@ -20,6 +20,7 @@ const (
 	ViaAPI      = "api"      // the approvals API, the inbox or the command line
 	ViaProvider = "provider" // a program that embeds the server
 	ViaSystem   = "system"   // no decider: a deadline, a cancel, a successor
+	ViaPolicy   = "policy"   // no decider: a gate that denies, and was not there when it was asked
 )
 
 // Limits of an answer, in bytes.

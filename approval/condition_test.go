@@ -67,10 +67,15 @@ func TestJudgeWithConditions(t *testing.T) {
 	}
 }
 
-// claiming is a tool that claims to be destructive.
-type claiming struct{ fakeTool }
+// claiming is a tool with claims.
+type claiming struct {
+	fakeTool
+	says    []string
+	trusted bool
+}
 
-func (*claiming) Claims() []string { return []string{"destructive"} }
+func (c *claiming) Claims() []string { return c.says }
+func (c *claiming) Trusted() bool    { return c.trusted }
 
 func TestWho(t *testing.T) {
 	t.Parallel()
@@ -101,7 +106,10 @@ func TestWho(t *testing.T) {
 		"another agent":           {Who{Agents: []string{"other"}}, alice, nil, false, false, false},
 		"an annotation":           {Who{Annotations: []string{"read-only", "destructive"}}, alice, destructive, true, true, false},
 		"no annotation":           {Who{Annotations: []string{"destructive"}}, alice, nil, false, false, false},
-		"a claim":                 {Who{Annotations: []string{"destructive"}}, alice, &claiming{fakeTool{name: "pay"}}, true, false, false},
+		"a claim":                 {Who{Annotations: []string{"destructive"}}, alice, &claiming{fakeTool{name: "pay"}, []string{"destructive"}, false}, true, false, false},
+		"no claim":                {Who{Annotations: []string{"destructive"}}, alice, &claiming{fakeTool{name: "pay"}, nil, false}, true, false, false},
+		"a claim to be harmless":  {Who{Annotations: []string{"destructive"}}, alice, &claiming{fakeTool{name: "pay"}, []string{"read-only", "not destructive"}, false}, true, false, false},
+		"a trusted claim":         {Who{Annotations: []string{"destructive"}}, alice, &claiming{fakeTool{name: "pay"}, []string{"read-only"}, true}, false, false, false},
 		"all lists":               {Who{Callers: []string{"corp:*"}, Roles: []string{"requester"}, Tenants: []string{"acme"}, Agents: []string{"desk"}}, alice, nil, true, true, false},
 		"all but one":             {Who{Callers: []string{"corp:*"}, Roles: []string{"ops"}}, alice, nil, false, false, false},
 		"annotations that panic":  {Who{Annotations: []string{"destructive"}}, alice, &fakeTool{name: "pay", notes: func() tool.Annotations { panic("no") }}, true, false, false},

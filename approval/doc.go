@@ -6,8 +6,8 @@
 //
 // [Policy.Judge] looks at a call and returns allow, ask or deny. An error or a panic of a
 // predicate, of the tool's own gate or of a hint makes it ask: no failure lets a call run.
-// The [Terms] of the gate that asked are copied into the [Approval] and hold until its end; a
-// later change of the policy does not affect it.
+// The [Terms] of the gate that asked are copied into the [Approval] and hold until its end; of a
+// later change of the policy only a gate that denies affects it, see [ViaPolicy].
 //
 // # The states of an approval
 //
@@ -16,7 +16,7 @@
 //	            reject   ├──▶ rejected
 //	pending ────respond──┼──▶ responded    (outcome and question only)
 //	            deadline ├──▶ expired
-//	            cancel   ├──▶ canceled     with its task
+//	            cancel   ├──▶ canceled     with its task, or by a gate that denies the call now
 //	            changed  └──▶ superseded   by an approval that names it
 //
 // All states but pending are final. A second look at the same call is a new approval, whose

@@ -215,7 +215,7 @@ func ended(a *Approval) string {
 	if !r.At.IsZero() {
 		text += " at " + stamp(r.At)
 	}
-	if a.State == Superseded && r.Via == ViaSystem && r.Reason != "" {
+	if (a.State == Superseded && r.Via == ViaSystem || r.Via == ViaPolicy) && r.Reason != "" {
 		text += ": " + r.Reason
 	}
 	return text

@@ -99,6 +99,7 @@ func fullApproval() Approval {
 			Risk: RiskHigh, Mask: []string{"/to"}, MaskTask: true, Notify: []string{"ops"}, Remind: time.Minute, Escalate: Escalation{After: time.Minute, Notify: []string{"oncall"}, AddRoles: []string{"treasury"}},
 			Grants: &GrantTerms{Scopes: GrantScopes(), Max: time.Hour, Uses: 5, Vary: []string{"/amount"}},
 		},
+		Gates:     []AskedGate{{"big", "args.amount > 10", `{"roles":["ops"]}`, "Send {amount}?", 2}},
 		Requester: fullPrincipal("agent"), Asked: asked(), Editors: []auth.Principal{fullPrincipal("dora")}, Deadline: &end, Extensions: 2, Reminded: &told, Escalated: &told, Supersedes: "task-1.a1", GrantKey: "e0",
 		Votes: []Vote{{By: fullPrincipal("carl"), Via: ViaAPI, At: asked().Add(time.Minute), Digest: "d2", Reason: "seen", Meets: []int{0, 1}}},
 		Resolution: &Resolution{
@@ -122,6 +123,8 @@ func TestGoldenApproval(t *testing.T) {
 	t.Parallel()
 	full := fullApproval()
 	checkFull(t, reflect.ValueOf(full), "Approval")
+	checkGolden(t, "approval-gates.v2.json", full)
+	full.Gates = nil // from before there was such a field
 	checkGolden(t, "approval-mask.v2.json", full)
 	full.Terms.MaskTask = false // from before there was such a field
 	checkGolden(t, "approval-later.v2.json", full)

@@ -25,12 +25,14 @@ const (
 // A Verdict is the result of a policy for a call.
 type Verdict struct {
 	Action Action
-	Hint   string   // the question, for ActionAsk
-	Reason string   // why, for the planner and the log
-	Terms  Terms    // of the approval; Gate is always set
-	Failed error    // failures while judging, for the log; may be nil
-	Own    string   // why the tool's own gate asks, where Terms has Grants; "": it does not ask
-	Asks   []string // the gates that ask: the name, when, who and hint of each; sorted
+	Hint   string      // the question, for ActionAsk
+	Reason string      // why, for the planner and the log
+	Terms  Terms       // of the approval; Gate is always set
+	Firm   bool        // for ActionDeny: no condition of the gate that denies has failed
+	Failed error       // failures while judging, for the log; may be nil
+	Own    string      // why the tool's own gate asks, where Terms has Grants; "": it does not ask
+	Asks   []string    // the gates that ask: the name, when, who and hint of each; sorted
+	Gates  []AskedGate // likewise, for people; GateTool if the tool asks
 }
 
 // Judge decides whether t may run with args. It never panics, and no failure ends in
@@ -106,7 +108,8 @@ type judgement struct {
 	looked int              // conditions
 	secret bool             // errors of foreign code may have what is masked
 
-	denied   *gate   // the first
+	denied   *gate   // the first whose condition did not fail, else the first
+	firm     bool    // the condition of denied did not fail
 	asks     []*gate // the most specific first
 	failed   []*gate // allowing gates whose predicate failed
 	allowed  *gate
@@ -137,8 +140,8 @@ func (j *judgement) consider(g *gate) bool {
 	j.explain(g, true, err != nil, why)
 	switch g.Action {
 	case ActionDeny:
-		if j.denied == nil {
-			j.denied = g
+		if j.denied == nil || !j.firm && err == nil {
+			j.denied, j.firm = g, err == nil
 		}
 	case ActionAsk:
 		j.asks = append(j.asks, g)
@@ -247,7 +250,7 @@ func (j *judgement) deny() Verdict {
 	if len(j.problems) > 0 {
 		reason += "; failed: " + strings.Join(j.problems, "; ")
 	}
-	return Verdict{Action: ActionDeny, Reason: reason, Terms: j.of(j.denied), Failed: errors.Join(j.errs...)}
+	return Verdict{Action: ActionDeny, Reason: reason, Terms: j.of(j.denied), Firm: j.firm, Failed: errors.Join(j.errs...)}
 }
 
 func (j *judgement) ask() Verdict {
@@ -257,6 +260,7 @@ func (j *judgement) ask() Verdict {
 		v.Asks = append(v.Asks, g.asks)
 	}
 	slices.Sort(v.Asks)
+	v.Gates = askedGates(all, j.toolAsks)
 	v.Terms = together(all, j.toolAsks, j.policy.defaults)
 	j.mask = Union(j.mask, v.Terms.Mask)
 	v.Terms.Mask = j.mask

@@ -2,6 +2,8 @@ package approval
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -90,6 +92,8 @@ type Policy struct {
 	conditions     index // of the gates with a Condition
 	defaults       Terms
 	masks          []string // of all gates
+	denials        []string // the gates that deny
+	opaque         bool     // one of them has a predicate in Go
 	ignoreDeclared bool
 }
 
@@ -136,6 +140,10 @@ func NewPolicy(c PolicyConfig) (*Policy, error) {
 			problems = append(problems, fmt.Errorf("gate %d: the name %s is taken by an earlier gate: give each its own Name", i, quote(ready.Name)))
 		}
 		p.names[ready.Name] = true
+		if ready.Action == ActionDeny {
+			p.denials = append(p.denials, fmt.Sprintf("%s %q", ready.asks, g.Patterns()))
+			p.opaque = p.opaque || g.When != nil
+		}
 		p.index.add(ready, g.Patterns())
 		if g.Condition != nil {
 			p.conditions.add(ready, g.Patterns())
@@ -146,6 +154,22 @@ func NewPolicy(c PolicyConfig) (*Policy, error) {
 		return nil, fmt.Errorf("approval policy: %w", err)
 	}
 	return p, nil
+}
+
+// NoDenials is the result of [Policy.Denials] for a policy that denies nothing.
+const NoDenials = "none"
+
+// Denials returns a hash of the gates that deny: two policies that have the same deny the same calls. It
+// is "" if one of these gates has a predicate in Go, which has no text to compare.
+func (p *Policy) Denials() string {
+	switch {
+	case p == nil || len(p.denials) == 0:
+		return NoDenials
+	case p.opaque:
+		return ""
+	}
+	sum := sha256.Sum256([]byte(strings.Join(p.denials, "\n")))
+	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
 // Has reports whether the policy has a gate with this name, or it is the name of the tools' own gates

@@ -50,13 +50,20 @@ func Open(votes []Vote, needs []Need, digest string) []Need {
 
 // lacks returns how many persons the need at a place still lacks.
 func (n *Need) lacks(at int, votes []Vote, digest string) int {
+	given := persons(votes, digest, func(v *Vote) bool { return slices.Contains(v.Meets, at) })
+	return max(max(n.People, 1)-given, 0)
+}
+
+// persons returns how many persons have given votes that count for a call with this digest, of those that meet.
+func persons(votes []Vote, digest string, meets func(*Vote) bool) int {
 	var counted []auth.Principal
-	for _, v := range votes {
-		if v.Digest == digest && slices.Contains(v.Meets, at) && !v.By.Doubtful() && !slices.ContainsFunc(counted, func(p auth.Principal) bool { return !p.DistinctFrom(v.By) }) {
+	for i := range votes {
+		v := &votes[i]
+		if v.Digest == digest && meets(v) && !v.By.Doubtful() && !slices.ContainsFunc(counted, func(p auth.Principal) bool { return !p.DistinctFrom(v.By) }) {
 			counted = append(counted, v.By)
 		}
 	}
-	return max(max(n.People, 1)-len(counted), 0)
+	return len(counted)
 }
 
 // Open returns the needs of a that its votes for a call with this digest leave open.
@@ -75,10 +82,25 @@ func (a *Approval) Voted(by auth.Principal) *Vote {
 	return nil
 }
 
+// AddsVote reports whether by meets an open need of a that no vote of the same person has met: another login of
+// a person, or a new role, may give the vote that the first could not.
+func (a *Approval) AddsVote(by auth.Principal) bool {
+	call := a.facts(a.Args)
+	for i, n := range a.Needs() {
+		met := slices.ContainsFunc(a.Votes, func(v Vote) bool {
+			return v.Digest == a.Digest && slices.Contains(v.Meets, i) && v.By.SamePerson(by)
+		})
+		if !met && n.lacks(i, a.Votes, a.Digest) > 0 && n.Approvers.Include(by, call) {
+			return true
+		}
+	}
+	return false
+}
+
 // Repeats reports whether ans only repeats the vote of by for the call that a shows.
 func (a *Approval) Repeats(ans Decision, by auth.Principal) bool {
 	return a.State == Pending && ans.Type == Approve && agree(ans.Digest, a.Digest) && agree(ans.Code, a.Code) && ans.Grant == nil &&
-		len(ans.Args)+len(ans.Response)+len(ans.Payload) == 0 && a.Voted(by) != nil
+		len(ans.Args)+len(ans.Response)+len(ans.Payload) == 0 && a.Voted(by) != nil && !a.AddsVote(by)
 }
 
 // NewVote returns the vote of a principal, whose decision [Approval.Check] has passed, for the call
@@ -108,8 +130,9 @@ func (a *Approval) checkVote(t DecisionType, d Decider) *Error {
 	if t == Edit {
 		return nil // its vote is the first for the edited call, and checkPerson knows a need for it
 	}
+	adds := a.AddsVote(d.By)
 	for i := range a.Votes {
-		if v := &a.Votes[i]; v.Digest == a.Digest && !v.By.DistinctFrom(d.By) {
+		if v := &a.Votes[i]; v.Digest == a.Digest && !v.By.DistinctFrom(d.By) && (!adds || !v.By.SamePerson(d.By)) {
 			return barred(a, BarredPerson, fmt.Sprintf("%s has voted, who may be the same person or act for them; have another person answer, or have the operator of the server name the persons of both logins (auth.people)",
 				quote(v.By.Subject)))
 		}
@@ -138,7 +161,7 @@ func (t *Terms) Strict() bool {
 
 // Tally is how far the votes of an approval are.
 type Tally struct {
-	Have, Need int    // over all needs
+	Have, Need int    // persons who have voted, and the fewest who have when all needs are met: one may meet several
 	Votes      []Vote // for the call that is shown, in their order
 	Open       []int  // for each need, how many are missing
 	Missing    string // such as "1 of role finance"; "": nothing
@@ -159,11 +182,12 @@ func (a *Approval) Tally() *Tally {
 			t.Votes = append(t.Votes, v)
 		}
 	}
+	t.Have = persons(a.Votes, digest, func(v *Vote) bool { return len(v.Meets) > 0 })
+	t.Need = t.Have
 	for i, n := range a.Terms.Needs {
 		open := n.lacks(i, a.Votes, digest)
 		t.Open = append(t.Open, open)
-		t.Need += n.People
-		t.Have += n.People - open
+		t.Need = max(t.Need, t.Have+open)
 	}
 	return t
 }

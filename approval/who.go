@@ -22,8 +22,8 @@ type Who struct {
 	Tenants []string `json:"tenants,omitempty"`
 	Agents  []string `json:"agents,omitempty"` // names of agents, as in their cards
 	// Annotations are the words of [tool.Annotations]. What a tool only claims counts for a
-	// gate that denies or asks. There a tool with claims, none of which says how harmful it is,
-	// is destructive.
+	// gate that denies or asks. There a tool with claims that are not trusted is destructive, whatever
+	// it claims.
 	Annotations []string `json:"annotations,omitempty"`
 }
 
@@ -103,12 +103,8 @@ func (w *Who) excludes(action Action, by auth.Principal, ctx agent.ReadonlyConte
 		return "agents", nil
 	case len(w.Annotations) > 0:
 		words := tool.AnnotationsOf(t).Words()
-		if claimant, is := tool.As[tool.Claimant](t); is && action != ActionAllow {
-			claims := claimant.Claims()
-			words = slices.Concat(words, claims)
-			if !slices.Contains(claims, tool.ClaimReadOnly) && !slices.Contains(claims, tool.ClaimNotDestructive) {
-				words = append(words, tool.ClaimDestructive) // MCP's default; to withdraw a claim must not help
-			}
+		if claimant, is := tool.As[tool.Claimant](t); is && action != ActionAllow && !claimant.Trusted() {
+			words = slices.Concat(words, claimant.Claims(), []string{tool.ClaimDestructive}) // no claim takes it out of the gate
 		}
 		if !slices.ContainsFunc(w.Annotations, func(a string) bool { return slices.Contains(words, a) }) {
 			return "annotations", nil

@@ -147,8 +147,8 @@ func (s *Approvers) String() string {
 
 // Votes are the approvals of several persons that a call needs.
 type Votes struct {
-	Have    int    `json:"have"` // over all needs
-	Need    int    `json:"need"`
+	Have    int    `json:"have"`              // persons
+	Need    int    `json:"need"`              // persons in all, if as few as possible vote: one may meet several needs
 	Missing string `json:"missing,omitempty"` // in words, such as "1 of role finance"
 	Given   []Vote `json:"given"`             // for the call as it is shown, the oldest first
 	Needs   []Need `json:"needs"`
@@ -174,7 +174,7 @@ type Need struct {
 type Resolution struct {
 	Decision  DecisionType    `json:"decision,omitempty"` // empty: a deadline, a cancel or a successor
 	By        *Principal      `json:"by,omitempty"`       // nil: the server, as at a deadline
-	Via       string          `json:"via"`                // "a2a", "api", "provider" or "system"
+	Via       string          `json:"via"`                // "a2a", "api", "provider", "policy" or "system"
 	At        time.Time       `json:"at"`
 	Reason    string          `json:"reason,omitempty"`
 	Arguments json.RawMessage `json:"arguments,omitempty"` // of an edit
@@ -186,6 +186,8 @@ type Resolution struct {
 type ApprovalDetail struct {
 	Approval Approval `json:"approval"`
 	May      May      `json:"may"`
+	// Gates are the gates that asked about the call, as they were; empty: an earlier version of the server asked.
+	Gates []AskedGate `json:"gates,omitempty"`
 	// Parameters is the JSON Schema of the tool's arguments, for an editor; nil if the tool has
 	// none, or can not be looked up now.
 	Parameters json.RawMessage `json:"parameters,omitempty"`
@@ -200,6 +202,15 @@ type ApprovalDetail struct {
 	Tool   []Approval `json:"tool"`
 	Run    *Call      `json:"run,omitempty"` // the call now; nil: the caller may not read the task
 	Caller Principal  `json:"caller"`        // the requester
+}
+
+// AskedGate is a gate as it was when it asked. Long texts are cut.
+type AskedGate struct {
+	Name string `json:"name"` // "tool": the tool's own
+	When string `json:"when,omitempty"`
+	Who  string `json:"who,omitempty"` // JSON
+	Hint string `json:"hint,omitempty"`
+	More int    `json:"more,omitempty"` // of the last: how many more asked
 }
 
 // May lists the caller's permissions.

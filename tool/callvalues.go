@@ -2,6 +2,7 @@ package tool
 
 import (
 	"context"
+	"time"
 
 	"a2a-server/tool/toolconfirmation"
 )
@@ -17,6 +18,7 @@ type CallValues struct {
 	Asker        Asker                              // AskAndWait
 	Resumption   *Resumption                        // Resumed
 	Attempt      int                                // Attempt
+	DecidedAt    time.Time                          // DecidedAt
 }
 
 type callValuesKey struct{}

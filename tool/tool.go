@@ -159,11 +159,13 @@ type ToolResult struct {
 }
 
 // Claimant is a tool that passes on claims about it by a third party, such as an MCP server.
-// Claims are shown to people and never believed: they are neither [Annotations] nor part of
-// the digest. It is looked up with [As].
+// Claims are shown to people, and not believed unless the operator trusts the tool: they are neither
+// [Annotations] nor part of the digest. It is looked up with [As].
 type Claimant interface {
 	// Claims are short phrases, such as "read-only" or [ClaimDestructive].
 	Claims() []string
+	// Trusted reports whether the operator trusts the claims, so that they are the tool's Annotations, too.
+	Trusted() bool
 }
 
 // Claims that say whether a call may irreversibly delete or overwrite something.

@@ -161,6 +161,10 @@ func (s *Service) Approval(ctx context.Context, c Caller, id string) (client.App
 		Approval: s.seen(c, list, a, sight.Approval), May: s.may(list, c, a), Caller: principal(c.By),
 		Conversation: []client.Message{}, Before: []client.Approval{}, Tool: []client.Approval{},
 	}
+	for _, g := range a.Gates {
+		g.Name = strings.TrimPrefix(g.Name, "gate:")
+		d.Gates = append(d.Gates, client.AskedGate(g))
+	}
 	if schema := list.Parameters(ctx, a); schema != nil {
 		if d.Parameters, err = json.Marshal(schema); err != nil {
 			d.Parameters = nil
@@ -205,7 +209,7 @@ func (s *Service) Approval(ctx context.Context, c Caller, id string) (client.App
 func (s *Service) may(list *engine.Approvals, c Caller, a *approval.Approval) client.May {
 	err := list.May(c.By, a)
 	if err == nil {
-		return client.May{Decide: true, Extend: a.Deadline != nil && !a.Held, Voted: a.Voted(c.By) != nil}
+		return client.May{Decide: true, Extend: a.Deadline != nil && !a.Held, Voted: a.Voted(c.By) != nil && !a.AddsVote(c.By)}
 	}
 	p := Problem(err)
 	return client.May{WhyNot: p.Detail, Reason: p.Reason}

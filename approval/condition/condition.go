@@ -15,6 +15,8 @@ import (
 	"cel.dev/cel-go/common/overloads"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/interpreter"
+
+	"a2a-server/auth"
 )
 
 // Limits of a condition.
@@ -126,6 +128,17 @@ func (c *Condition) MarshalText() ([]byte, error) { return []byte(c.String()), n
 
 // Equal reports whether both have the same text.
 func (c *Condition) Equal(other *Condition) bool { return c.String() == other.String() }
+
+// Never reports whether c is false about every call, because it looks at nothing, as in "1 > 2".
+func (c *Condition) Never() bool {
+	looks := false
+	ast.PostOrderVisit(c.checked.Expr(), ast.NewExprVisitor(func(e ast.Expr) { looks = looks || e.Kind() == ast.IdentKind }))
+	if looks {
+		return false
+	}
+	is, err := c.Match(NewFacts(nil, "", "", auth.Principal{}, func() bool { return false }))
+	return err == nil && !is
+}
 
 // Match reports whether c is true about a call. Its error names no value of the call.
 func (c *Condition) Match(f *Facts) (bool, error) {

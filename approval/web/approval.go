@@ -32,9 +32,9 @@ type approvalPage struct {
 	AtAgentArgs  []leaf
 	About        string
 	JSON         string
-	Words        long // of the tool or gate, all of them
-	Asker        *asker
-	Crumb        []run // Title in a few words
+	Words        long    // of the tool or gate, all of them
+	Gates        [][]run // that asked
+	Crumb        []run   // Title in a few words
 	Description  long
 	Chain        []chained
 	Approvers    string
@@ -88,33 +88,21 @@ func (v *visit) votes(a *client.Approval) (out []vote) {
 
 type chained struct{ Name, What string }
 
-// asker is the gate that asked, as it is configured now.
-type asker struct {
-	Gone   bool // the configuration has none of this name
-	Text   []run
-	Read   *stamp // when it was read, if that was after the approval was requested
-	Others string // gates
-}
-
-// asker returns the gate of an approval; nil: it is not known.
-func (v *visit) asker(a *client.Approval) *asker {
-	if v.cfg.Gate == nil || a.Kind == client.KindQuestion {
-		return nil
+// askedBy returns the gates that asked, as they were, with the lines of each.
+func askedBy(d *client.ApprovalDetail) (all [][]run) {
+	for _, g := range d.Gates {
+		text := "name: " + g.Name
+		for _, part := range [][2]string{{"when", g.When}, {"who", g.Who}, {"hint", g.Hint}} {
+			if part[1] != "" {
+				text += "\n" + part[0] + ": " + part[1]
+			}
+		}
+		if g.More > 0 {
+			text += fmt.Sprintf("\n# and %d more gates", g.More)
+		}
+		all = append(all, lines(text))
 	}
-	name := a.Gate
-	if a.Kind == client.KindOutcome {
-		name = strings.TrimSuffix(name, ":outcome")
-	}
-	g, ok := v.cfg.Gate(name, a.Tool)
-	if !ok && gateName(name) != name { // no gate has asked
-		return nil
-	}
-	out := &asker{Gone: !ok, Text: lines(strings.TrimSpace(g.Text)), Others: strings.Join(g.Others, ", ")}
-	if ok && a.Requested.Before(g.Since) {
-		read := v.ago(g.Since)
-		out.Read = &read
-	}
-	return out
+	return all
 }
 
 const extendBy = 15 * time.Minute
@@ -149,7 +137,7 @@ func (v *visit) approvalPage(d *client.ApprovalDetail) *approvalPage {
 	p := &approvalPage{
 		row: v.rowOf(a), A: a, Crumb: runs(shorten(titleOf(a).heading(), 60)), Kind: string(a.Kind), Args: tree(a.Arguments), JSON: indented(a.Arguments), Words: v.longText(wordsOf(a)), Description: v.longText(a.Description),
 		Chain: chain(a), Approvers: decidedBy(a), Votes: v.votes(a), Earlier: d.Earlier, May: d.May, Can: map[string]bool{}, Task: a.Task,
-		Run: d.Run, Asker: v.asker(a), EscalatedTo: strings.Join(a.EscalatedTo, ", "),
+		Run: d.Run, Gates: askedBy(d), EscalatedTo: strings.Join(a.EscalatedTo, ", "),
 	}
 	for to, at := range map[**stamp]*time.Time{&p.Reminded: a.Reminded, &p.Escalated: a.Escalated} {
 		if at != nil {

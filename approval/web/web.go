@@ -41,13 +41,6 @@ type Tool struct {
 	Example           string // a message that calls it; "": messages do not name tools
 }
 
-// Gate is a gate, or whatever else asks for approvals, as it is configured now.
-type Gate struct {
-	Text   string    // as the configuration has it; lines may be comments. It has no secrets.
-	Since  time.Time // when the server read it first
-	Others []string  // other gates that may ask about the tool
-}
-
 // Message is a message to the agent.
 type Message struct {
 	Text    string
@@ -79,9 +72,6 @@ type Config struct {
 	Tools func(context.Context, auth.Principal) []Tool
 	// PlainWords: messages need no form, because a language model reads them.
 	PlainWords bool
-	// Gate returns the gate of a tool with the name from an approval. ok is false if the
-	// configuration no longer has it. Nil: it is not shown.
-	Gate func(gate, tool string) (g Gate, ok bool)
 	// Policy are the gates. Nil: there is no page about them.
 	Policy Policy
 	// Health returns why the server is not ready. Nil: it is not shown.

@@ -70,6 +70,8 @@ The question:
 	}
 	c.want(0, "runs without an approval", "policy", "explain", "pay", "to=5", "amount=5") // to is a text
 	c.want(1, `this caller has no tool "paj"; did you mean pay?`, "policy", "explain", "paj")
+	c.want(1, `this caller has no tool "p\u0430y"`, "policy", "explain", "p\u0430y")
+	c.want(2, "an object of arguments follows --json", "policy", "explain", "pay", `{"to":"5","amount":5}`)
 	c.want(1, `this caller has no tool "deploy"`, "policy", "explain", "deploy")
 	c.want(0, "has to be approved: the tool itself asks", "policy", "explain", "deploy", "--caller", "corp:ann")
 	c.want(1, "no gate is asked, because the arguments are wrong", "policy", "explain", "pay", "to=bob")
@@ -135,6 +137,8 @@ func TestPolicyCheck(t *testing.T) {
 	c := withPolicy(t)
 	c.want(0, "the policy has no problems", "policy", "check")
 	for gate, want := range map[string]string{
+		"{name: g, tool: pay, action: deny, when: 'false'}":                                        "has no effect: when is false for every call",
+		"{name: g, tool: pay, action: deny, when: '1 > 2 || false'}":                               "has no effect: when is false for every call",
 		"{name: g, tool: pay, when: args.region == \"EU\"}":                                        "when reads args.region, which is an optional argument of pay; without it the condition fails, and counts as true; write has(args.region) && before it",
 		"{name: g, tool: pay, when: args.regon == \"EU\"}":                                         "when reads args.regon, which is no argument of pay: correct the name",
 		"{name: g, tool: pay, approvers: {roles: [bosses]}}":                                       `approvers.roles: no caller gets the role "bosses"; known are approver, requester`,
@@ -148,6 +152,14 @@ func TestPolicyCheck(t *testing.T) {
 	} {
 		c.write("rules.yaml", "gates:\n  - "+gate+"\n")
 		c.want(1, want, "policy", "check")
+	}
+	for gate, want := range map[string]string{
+		"{name: g, tool: null}": `tool: has no value; write a name, "*" for all, or a list`,
+		"{name: g, tool: pay, people: 2, approvers: {subjects: [\"key:bob\"]}}": "rules.yaml:2:34: policy.files[1].gates[0].people: 2 people have to approve, and approvers names only 1; name more, or roles",
+		"{name: g, tool: \"p\u0430y\"}":                                         `there is no tool "p\u0430y"`,
+	} {
+		c.write("rules.yaml", "gates:\n  - "+gate+"\n")
+		c.want(2, want, "policy", "check")
 	}
 	c.write("rules.yaml", "gates: [{name: g, tool: pay, when: \"has(args.region) && args.region == 'EU'\"}]\n")
 	c.want(0, "the policy has no problems", "policy", "check")

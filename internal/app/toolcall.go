@@ -78,7 +78,7 @@ func call(ctx context.Context, p *cli.Program, options a2aserver.Config, name, t
 	case errors.Is(err, toolcall.ErrNobody) && end.Unknown:
 		return errors.New(cmp.Or(d.refusal, visible.Line(name)+" may have run or not"))
 	case errors.Is(err, toolcall.ErrNobody):
-		return cli.Exit(cli.ExitRefused, cmp.Or(d.refusal, visible.Line(name)+" was canceled: its question has no answer"))
+		return cli.Exit(cli.ExitRefused, cmp.Or(d.refusal, visible.Line(name)+" was canceled: "+visible.Text(err.Error())))
 	case d.broken() != nil:
 		return fmt.Errorf("the call of %s was canceled, because its output cannot be written: %w", visible.Line(name), d.broken())
 	case err != nil && ctx.Err() != nil && errors.Is(err, context.Cause(ctx)):

@@ -57,6 +57,21 @@ gates:
   - {name: broken, tool: "fail*", action: allow}
 `
 
+// A call that only others may decide about is refused, with who may.
+func TestToolsCallForOthers(t *testing.T) {
+	t.Parallel()
+	for gate, want := range map[string]string{
+		"four_eyes: true":              "another person",
+		"approvers: {roles: [bosses]}": "for its approvers",
+	} {
+		c := withFile(t, "auth: {tenant: acme, proxy: {header: X-User, from: [127.0.0.1], roles: [approver, requester]}}\ngates: [{tool: transfer_money, "+gate+"}]\n")
+		code, _, stderr := c.run(strings.NewReader("y\nn\n"), "tools", "call", "transfer_money", "amount=1", "to=bob")
+		if code != 3 || !strings.Contains(stderr, "no person can decide") || !strings.Contains(stderr, want) {
+			t.Errorf("%s: code %d: %s", gate, code, stderr)
+		}
+	}
+}
+
 // noted returns what the tool note has written; "": it has not run.
 func (c *console) noted() string {
 	c.t.Helper()

@@ -41,7 +41,7 @@ func toolsShow(p *cli.Program) *cobra.Command {
 		if err := printProblems(p.Stderr, all.Problems); err != nil {
 			return err
 		}
-		return fmt.Errorf("there is no tool %s%s", visible.Quote(args[0], 80), suggest.DidYouMean(args[0], "", names))
+		return fmt.Errorf("there is no tool %+q%s", visible.Shorten(args[0], 80), suggest.DidYouMean(args[0], "", names))
 	}
 	return c
 }

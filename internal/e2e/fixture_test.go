@@ -374,9 +374,9 @@ type followed struct {
 }
 
 // follow opens a stream and returns when its first event is here.
-func (in *instance) follow(t *testing.T, request string) *followed {
+func (in *instance) follow(t *testing.T, request string, header ...string) *followed {
 	t.Helper()
-	resp := in.open(t, http.MethodPost, "/", request) //nolint:bodyclose // by the goroutine below
+	resp := in.open(t, http.MethodPost, "/", request, header...) //nolint:bodyclose // by the goroutine below
 	f := &followed{protocol: resp.Proto, ended: make(chan error, 1)}
 	begun := make(chan struct{})
 	go func() {

@@ -58,7 +58,7 @@ func TestReloadOfPolicyFiles(t *testing.T) {
 	if task, answer := send("m2"); task.Status.State != "TASK_STATE_COMPLETED" {
 		t.Errorf("without its gate the call does not run: %s", answer)
 	}
-	rewrite(t, rules, asks("second", ", action: deny"))
+	rewrite(t, rules, asks("second", `, action: deny, when: 'args.text == "no"'`)) // which fails without a text
 	in.reload(t)
 	if _, answer := send("m3"); !strings.Contains(answer, "second") {
 		t.Errorf("the gate of the second file does not deny: %s", answer)

@@ -453,3 +453,22 @@ func TestReloadAfterClose(t *testing.T) {
 		t.Error("Reload() = nil after Close")
 	}
 }
+
+// Files that say what is called are refused if every user may write them.
+func TestFilesThatOthersWrite(t *testing.T) {
+	t.Parallel()
+	for file, text := range map[string]string{
+		"pets.yaml": "tools: [{openapi: pets, spec: pets.yaml, server: 'https://pets.example.com', only: ['*']}]\n",
+		"plan.yaml": "planner: {kind: script, script: plan.yaml}\n",
+	} {
+		c, path := configured(t, text)
+		path = filepath.Join(filepath.Dir(path), file)
+		rewrite(t, path, "{}\n")
+		if err := os.Chmod(path, 0o666); err != nil { //nolint:gosec // that is the case
+			t.Fatal(err)
+		}
+		if err := a2aserver.Check(c); err == nil || !strings.Contains(err.Error(), "run chmod o-w ") {
+			t.Errorf("%s: Check() = %v", file, err)
+		}
+	}
+}

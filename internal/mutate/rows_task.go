@@ -14,6 +14,7 @@ func taskRows() []row {
 		{"task/internal/rules", "ProviderMayAnswer", never("OfRestoredCall"), "task/engine TestRestoredCallsAreNotForTheProvider", "only a person lets a restored call run"},
 		{"task/internal/rules", "FollowUp.receive", never("Held"), "task/engine TestRestoredQuestionOfAPlannerStays", "a held store takes no message that leads to new calls"},
 		{"task/internal/rules", "asking.approvalOf", never("Kind"), "TestTermsOfAnOutcome", "who may say what came of a call is who could approve it"},
+		{"task/internal/rules", "Draft.endDenied", never("Firm"), "TestDeniedApprovalEnds", "a gate whose condition fails ends no pending approval"},
 		{"task/internal/rules", "entering.askAgain", skip("old.Terms"), "TestAskedAgainOnTheSameTerms", "a call that is asked about again keeps its terms when no rule asks any longer"},
 		{"task/internal/rules", "asking.askMore", returns(), "TestFollowUpThatDecidesNothing", "a message that decides nothing is answered with the question"},
 		{"task/internal/rules", "asking.askTerms", use("termsOf()", "own"), "TestConfirmationHasTheTermsOfItsCall", "what a tool wants confirmed is decided on the terms of its call"},

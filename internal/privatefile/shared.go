@@ -57,3 +57,29 @@ func CheckCreates(folder string) error {
 	}
 	return fmt.Errorf("this user cannot make files in %s: %w: choose another folder, or change the rights of %s", folder, err, path)
 }
+
+// CheckOwn returns an error if another user than this one or root may have written a file that is obeyed, such
+// as a file with commands: it or its folder belongs to another user, its group or all users may write it, or
+// all users may replace it in its folder. A path that does not exist is no error.
+func CheckOwn(path string) error {
+	path, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return nil //nolint:nilerr // whoever opens it says what is wrong
+	}
+	for _, one := range []struct {
+		path    string
+		refused fs.FileMode
+	}{{path, 0o022}, {filepath.Dir(path), 0o002}} {
+		info, err := os.Stat(one.path)
+		if err != nil {
+			return err
+		}
+		if mode := info.Mode(); mode.Perm()&one.refused != 0 && mode&fs.ModeSticky == 0 {
+			return fmt.Errorf("%s has the mode %04o, so that other users may write it: run chmod go-w %[1]s", one.path, mode.Perm())
+		}
+		if of, ok := info.Sys().(*syscall.Stat_t); ok && of.Uid != 0 && int(of.Uid) != os.Geteuid() {
+			return fmt.Errorf("%s belongs to user %d: use a file of your own", one.path, of.Uid)
+		}
+	}
+	return nil
+}

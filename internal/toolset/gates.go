@@ -121,5 +121,5 @@ func unknownTool(name, means string, known []string) string {
 	if strings.Contains(name, "*") {
 		return fmt.Sprintf("no tool matches %q, so that %s", name, means)
 	}
-	return fmt.Sprintf("there is no tool %q%s", name, suggest.DidYouMean(name, "", known))
+	return fmt.Sprintf("there is no tool %+q%s", name, suggest.DidYouMean(name, "", known))
 }

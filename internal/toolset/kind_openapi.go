@@ -2,6 +2,7 @@ package toolset
 
 import (
 	"a2a-server/internal/app/config"
+	"a2a-server/internal/privatefile"
 	"a2a-server/tool"
 	"a2a-server/tool/openapitoolset"
 )
@@ -12,12 +13,16 @@ type openapi struct{ base }
 // Make makes the tools of an entry.
 func (openapi) Make(w *maker, e *entry) (key string, err error) {
 	c := &e.config
+	spec := config.Own[config.OpenAPITool](c).Spec
+	if err := privatefile.CheckWriters(spec); err != nil { // it says which requests are made
+		return "spec", err
+	}
 	client, err := w.httpClient(c)
 	if err != nil {
 		return "networks", err
 	}
 	out := openapitoolset.Config{
-		Name: e.name(), Prefix: c.Name + "_", Path: config.Own[config.OpenAPITool](c).Spec, Server: c.URL, Only: c.Only, Header: c.Header, Timeout: c.Timeout, Client: client,
+		Name: e.name(), Prefix: c.Name + "_", Path: spec, Server: c.URL, Only: c.Only, Header: c.Header, Timeout: c.Timeout, Client: client,
 		Secrets: w.secrets.named,
 	}
 	switch {

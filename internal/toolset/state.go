@@ -14,7 +14,6 @@ import (
 	"github.com/rs/zerolog"
 
 	"a2a-server/approval"
-	"a2a-server/approval/web"
 	"a2a-server/auth"
 	"a2a-server/internal/app/config"
 	"a2a-server/task"
@@ -53,7 +52,6 @@ type State struct {
 	single   bool   // only one tool is called
 	defaults bool   // the tools are DefaultTools, at least in part
 	commands bool   // the planner reads messages as direct does
-	texts    map[approvalOrigin]web.Gate
 }
 
 // New makes the tools and the policy of a configuration. It uses unchanged parts of before

@@ -86,7 +86,7 @@ func (s *State) Explain(ctx context.Context, c TrialCall) (*Explanation, error) 
 		for _, e := range entries {
 			names = append(names, e.Tool.Name())
 		}
-		return nil, fmt.Errorf("this caller has no tool %q%s", c.Tool, suggest.DidYouMean(c.Tool, "", names))
+		return nil, fmt.Errorf("this caller has no tool %+q%s", c.Tool, suggest.DidYouMean(c.Tool, "", names))
 	}
 	if err != nil {
 		return nil, err

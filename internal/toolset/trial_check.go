@@ -249,6 +249,9 @@ func (c *checking) deciders(t *approval.Terms, first auth.Principal, requester *
 func (c *checking) reads(i int) {
 	g := c.policy.Gates()[i]
 	if g.Condition != nil {
+		if g.Condition.Never() {
+			c.at(i, "has no effect: when is false for every call")
+		}
 		c.readsOf(i, "when", g.Condition, "counts as true")
 	}
 	if a := g.Terms.Approvers; a != nil && a.When != "" {

@@ -2,10 +2,12 @@ package toolset
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"a2a-server/approval"
 	"a2a-server/approval/web"
+	"a2a-server/internal/app/config"
 	"a2a-server/internal/visible"
 )
 
@@ -57,8 +59,11 @@ func parentheses(place string) string {
 func (s *State) Rules(tool string) (all []web.Rule) {
 	for i, g := range s.policy.Gates() {
 		if tool == "" || g.Matches(tool) {
-			name := s.gateOrigin(i).Entry
-			all = append(all, web.Rule{Name: name, Gate: s.texts[approvalOrigin{gate: shownGate(name)}]})
+			o, text := s.gateOrigin(i), config.GateText(g, s.policy.Terms(g))
+			if o.File != "" {
+				text = "# " + config.Place{File: filepath.Base(o.File), Line: o.Line}.String() + "\n" + text
+			}
+			all = append(all, web.Rule{Name: o.Entry, Text: text})
 		}
 	}
 	return all

@@ -233,10 +233,11 @@ func (p *deciders) offerPending() {
 		defer p.mu.Unlock()
 		p.ended = nil
 	}()
-	for _, a := range p.core.reader.Pending("the confirmation provider is not asked again") {
+	p.core.reader.EachPending("the confirmation provider is not asked again", func(_ store.TaskID, a *approval.Approval) bool {
 		if decider, _ := p.of(a); decider != nil && !p.offer(a.ID) {
 			p.core.env.Log.Warn().Int("limit", maxOffered).Msg("too many pending approvals; the confirmation provider is not asked about the newest ones again")
-			return
+			return false
 		}
-	}
+		return true
+	})
 }

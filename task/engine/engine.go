@@ -117,6 +117,8 @@ func (e *Engine) work(ctx context.Context) error {
 	if e.deciders != nil {
 		e.env.Begin(e.deciders.offerPending)
 	}
+	current := e.env.Rules()
+	e.env.Begin(func() { e.review(current, false /* reloaded */) })
 	return e.due.Run(ctx)
 }
 
@@ -149,7 +151,8 @@ func (e *Engine) Stop(grace time.Duration) {
 // Reload replaces the tools, the policy and the routes, together: all later decisions of the
 // engine use all of them. A running call keeps the tool that it was started with. A call that waits for a
 // decision is asked about again, in the background, if its tool has another definition now; an
-// approved call is checked against the new policy before it starts. A start that is being written when Reload
+// approved call is checked against the new policy before it starts. A call that waits for a decision ends
+// if a gate denies it now that did not before. A start that is being written when Reload
 // is called still happens.
 func (e *Engine) Reload(tools *tool.Registry, policy *approval.Policy, routes []task.Route) {
 	if tools == nil || policy == nil {
@@ -158,24 +161,7 @@ func (e *Engine) Reload(tools *tool.Registry, policy *approval.Policy, routes []
 	next := *e.env.Rules()
 	next.Tools, next.Policy, next.Routes = tools, policy, routes
 	e.env.SetRules(&next)
-	e.turns.Scheduler.UnlessDraining(func() { e.env.Begin(func() { e.askAgain(&next) }) })
-}
-
-// askAgain asks again about calls whose tool has another definition by rules, as a decision
-// now would, until other rules are in force. A tool that cannot be looked up stays as it is.
-func (e *Engine) askAgain(current *rules.Rules) {
-	began := e.env.Now()
-	for id, a := range e.reader.Pending("what it asks may be out of date until it is decided") {
-		if e.env.Ctx.Err() != nil || e.env.Rules() != current {
-			return
-		}
-		if a.Asked.After(began) {
-			continue
-		}
-		if err := e.turns.Changed(e.env.Ctx, store.System(), id, rules.Refresh{}); err != nil && e.env.Ctx.Err() == nil {
-			e.env.Log.Warn().Err(err).Str("task_id", a.Task).Str("approval_id", a.ID).Msg("after a reload: an approval is out of date until it is decided")
-		}
-	}
+	e.turns.Scheduler.UnlessDraining(func() { e.env.Begin(func() { e.review(&next, true /* reloaded */) }) })
 }
 
 // Load is the current load of an engine.

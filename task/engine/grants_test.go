@@ -537,6 +537,7 @@ type claims struct {
 }
 
 func (c *claims) Claims() []string { return c.says }
+func (*claims) Trusted() bool      { return false }
 
 // An edit makes no grant, and what it asks again makes one of the edited arguments.
 func TestGrantOfEditedArguments(t *testing.T) {

@@ -107,6 +107,8 @@ func lineOf(a *rules.Audited) (level zerolog.Level, message string) {
 	switch {
 	case a.What == approval.AuditResolved && a.Via == approval.ViaSystem:
 		message = "approval ended without a decision"
+	case a.What == approval.AuditResolved && a.Via == approval.ViaPolicy:
+		message = "approval ended by the policy"
 	case a.What == approval.AuditUnknown:
 		level = zerolog.ErrorLevel
 	case a.What == approval.AuditCanceled && a.Via != "":

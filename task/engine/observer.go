@@ -108,7 +108,7 @@ func (o *Observer) of(what approval.AuditEvent) func(*rules.Audited) {
 		return o.Ended
 	case approval.AuditDeleting, approval.AuditWebhook, approval.AuditGrantRevoked:
 		return o.Deleted
-	case approval.AuditRestored, approval.AuditResumed: // about no task
+	case approval.AuditRestored, approval.AuditResumed, approval.AuditSweep: // about no task
 	}
 	return nil
 }

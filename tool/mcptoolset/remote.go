@@ -53,6 +53,9 @@ func (r *remote) Hint(agent.ReadonlyContext, map[string]any) (string, error) {
 // Claims implements tool.Claimant.
 func (r *remote) Claims() []string { return r.definition.Hints.claims() }
 
+// Trusted implements tool.Claimant.
+func (r *remote) Trusted() bool { return r.trusted }
+
 // Annotations implements tool.Annotated.
 func (r *remote) Annotations() tool.Annotations {
 	if !r.trusted {

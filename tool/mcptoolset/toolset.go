@@ -48,7 +48,7 @@ type Toolset struct {
 	closed    bool
 	loaded    bool // the cache file was read
 	known     *listing
-	checked   time.Time // when known was listed; zero: it is from the cache file
+	checked   time.Time // when the server was asked for known; zero: it is from the cache file
 	session   *session  // for new calls; nil: not connected
 	live      map[*session]struct{}
 	attempt   *attempt // nil: none is running
@@ -69,6 +69,7 @@ type attempt struct {
 	done    chan struct{} // closed when the rest is set
 	session *session
 	err     error
+	busy    bool // the server, which has other calls, did not list in time
 }
 
 // New returns the toolset of a server. It does not connect: that happens at the first use.
@@ -246,7 +247,7 @@ func (t *Toolset) try() *attempt {
 func (t *Toolset) run(a *attempt, s *session) {
 	ctx, cancel := t.briefly(context.Background())
 	defer cancel()
-	opened := s == nil
+	opened, began := s == nil, t.cfg.Now()
 	s, known, err := t.connect(ctx, s, false /* own */)
 
 	t.mu.Lock()
@@ -266,7 +267,7 @@ func (t *Toolset) run(a *attempt, s *session) {
 	busy := false
 	if err == nil {
 		t.session, t.down = s, nil
-		t.known, t.checked = known, t.cfg.Now()
+		t.known, t.checked = known, began
 	} else {
 		// A server that is at work may not have the time to list.
 		if busy = !opened && t.session == s && s.calls > 0; !busy {
@@ -278,7 +279,7 @@ func (t *Toolset) run(a *attempt, s *session) {
 		// A server that does not answer may not know the newer handshake.
 		t.legacy = opened && ctx.Err() != nil && !t.legacy
 	}
-	a.session, a.err = s, err
+	a.session, a.err, a.busy = s, err, busy
 	t.mu.Unlock()
 	close(a.done)
 	switch {

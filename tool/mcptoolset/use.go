@@ -10,9 +10,11 @@ import (
 )
 
 // use returns a session for a call of r. It connects if necessary, and makes sure that the
-// server lists r as it is, now or within the last minute. With [ElicitAsk] no other call
+// server lists r as it is: now or within the last minute and, if a person has decided about the call, after
+// that, for which it waits while a busy server does not answer. With [ElicitAsk] no other call
 // has the session. It must be released. An error means that nothing was sent.
 func (t *Toolset) use(ctx context.Context, r *remote) (*session, error) {
+	decided := tool.DecidedAt(ctx)
 	for listed := false; ; {
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("MCP server %s: nothing was called: %w: %w", t.cfg.Name, tool.ErrNoEffect, context.Cause(ctx))
@@ -25,7 +27,7 @@ func (t *Toolset) use(ctx context.Context, r *remote) (*session, error) {
 		switch {
 		case t.held(s):
 			return t.useOwn(ctx, r)
-		case s != nil && (listed || !t.stale(s, now)):
+		case s != nil && (listed || !t.stale(s, now) && t.listedAfter(decided)):
 			err := t.take(s, t.known, r)
 			t.mu.Unlock()
 			return s, err
@@ -46,7 +48,8 @@ func (t *Toolset) use(ctx context.Context, r *remote) (*session, error) {
 			}
 			continue
 		}
-		if a == nil {
+		own := a == nil // else it may have listed before the decision
+		if own {
 			a = t.try() //nolint:contextcheck // it is for all calls
 		}
 		t.mu.Unlock()
@@ -55,11 +58,20 @@ func (t *Toolset) use(ctx context.Context, r *remote) (*session, error) {
 		case <-ctx.Done():
 			return nil, fmt.Errorf("MCP server %s: nothing was called: %w: %w", t.cfg.Name, tool.ErrNoEffect, context.Cause(ctx))
 		}
-		if a.err != nil {
+		switch {
+		case a.busy && !decided.IsZero():
+		case a.err != nil:
 			return nil, fmt.Errorf("%w; nothing was called", t.locked(a.err))
+		default:
+			listed = own || decided.IsZero()
 		}
-		listed = true
 	}
+}
+
+// listedAfter reports whether the server was asked for its tools after a person's decision, which is kept in
+// milliseconds. The caller has the lock.
+func (t *Toolset) listedAfter(decided time.Time) bool {
+	return decided.IsZero() || t.checked.After(decided.Add(time.Millisecond))
 }
 
 // held reports whether a call has s for itself. The caller has the lock.
@@ -79,6 +91,7 @@ func (t *Toolset) useOwn(ctx context.Context, r *remote) (*session, error) {
 	t.mu.Unlock()
 	attempt, cancel := t.briefly(ctx)
 	defer cancel()
+	began := t.cfg.Now()
 	s, known, err := t.connect(attempt, nil, true /* own */)
 	t.mu.Lock()
 	down, before := err != nil, t.known
@@ -91,7 +104,7 @@ func (t *Toolset) useOwn(ctx context.Context, r *remote) (*session, error) {
 		t.cfg.Logger.Warn().Str("mcp_server", t.cfg.Name).Str("error", t.text(err)).Msg("another connection to an mcp server failed")
 		err = fmt.Errorf("%w; nothing was called", &downError{text: fmt.Sprintf("MCP server %s does not accept another connection, and another caller's call has the first: %s", t.cfg.Name, brief(err))})
 	default:
-		t.known, t.checked = known, t.cfg.Now()
+		t.known, t.checked = known, began
 		err = t.take(s, known, r)
 	}
 	t.mu.Unlock()

@@ -111,18 +111,3 @@ func GateText(g approval.Gate, terms approval.Terms) string {
 	}
 	return out.String()
 }
-
-// ApproveText returns the lines about approvals of entry i of tools, from 0, like the file.
-func ApproveText(c *Config, i int) string {
-	t := &c.Tools.Entries[i]
-	text := fmt.Sprintf("%s: %s\n", t.Kind, quoted(t.Name))
-	if k, ok := find(t.keys(), "approve"); ok && t.Approve.Given {
-		text += "approve: " + k.value() + "\n"
-	} else if ok {
-		text += "approve: " + k.fallback + " # by default\n"
-	}
-	if len(t.Pins) > 0 {
-		text += "# with pins: a tool whose definition has changed asks, too\n"
-	}
-	return text
-}

@@ -106,6 +106,8 @@ func (l *loader) member(k key, m strictyaml.Member) {
 	var texts []string
 	var items []origin
 	switch {
+	case k.required && n.Null():
+		n.Add("has no value; write %s", k.form)
 	case k.entry != nil && n.Null() && l.report.Root == "":
 		return
 	case k.entry != nil:

@@ -46,6 +46,9 @@ func decides(verbs []approval.DecisionType) error {
 func checkGate(l *loader, g *approval.Gate, n strictyaml.Node) {
 	l.checkGateName(g, n)
 	if g.Action == approval.ActionAsk {
+		if a := g.Terms.Approvers; a != nil && len(a.Roles) == 0 && len(a.Subjects) > 0 && len(a.Subjects) < g.Terms.People {
+			l.at(n.Below("people").Path(), "%d people have to approve, and approvers names only %d; name more, or roles", g.Terms.People, len(a.Subjects))
+		}
 		l.checkGateDeciders(g, n)
 		checkGateRoutes(l, g, n)
 		terms := g.Terms

@@ -82,6 +82,9 @@ func Read(p *cli.Program) (*File, string, error) {
 	if _, err := os.Stat(path); path == "" || errors.Is(err, fs.ErrNotExist) {
 		return found, path, nil
 	}
+	if err := privatefile.CheckOwn(path); err != nil {
+		return nil, path, cli.Usage("the file of contexts is not used: %s", visible.Line(err.Error()))
+	}
 	report := &strictyaml.Report{File: path}
 	if root, ok := report.Open(path); ok && !root.Null() {
 		readContexts(root, found)

@@ -101,6 +101,9 @@ func explain(p *cli.Program, try Try) *cobra.Command {
 		}
 		return try(c.Context(), given, func(ctx context.Context, s *toolset.State) (err error) {
 			if !isObject {
+				if len(args) == 2 && strings.HasPrefix(strings.TrimSpace(args[1]), "{") {
+					return cli.Usage("policy explain: an object of arguments follows --json, as in --json '{\"a\": 1}'")
+				}
 				if call.Args, err = s.Arguments(ctx, call.Tool, call.By, args[1:]); err != nil {
 					return err
 				}

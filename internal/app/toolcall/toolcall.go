@@ -305,6 +305,9 @@ func (c *call) reply(ctx context.Context, question string) error {
 func (c *call) answer(ctx context.Context, a *approval.Approval) error {
 	for problem := error(nil); a.State == approval.Pending; {
 		c.unknown = c.unknown || a.Kind == approval.KindOutcome
+		if err := c.engine.Approvals().May(c.by, a); err != nil {
+			return fmt.Errorf("%w in this command, whose caller is anonymous: %w", ErrNobody, err)
+		}
 		answer, err := c.prompter.Decide(ctx, a, problem)
 		if err != nil {
 			return err

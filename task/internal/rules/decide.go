@@ -33,9 +33,11 @@ var ErrStale = errors.New("approvals are out of date")
 // waits, and asks again about tools that have changed, what another version of the server has asked,
 // and what has the vote of a credential that is withdrawn. All of it is recorded even if the decision
 // that follows is refused.
-type Refresh struct{}
+type Refresh struct {
+	Denied bool // also end approvals of calls that a gate denies now
+}
 
-func (Refresh) put(d *Draft) error {
+func (in Refresh) put(d *Draft) error {
 	for _, a := range d.f.Pending() {
 		p := d.f.Approval(a.ID)
 		switch {
@@ -51,10 +53,15 @@ func (Refresh) put(d *Draft) error {
 			}
 		default:
 			l := d.lookOf(a)
-			if l.trouble != nil || !d.outdated(a, &l) {
-				continue
+			var err error
+			switch {
+			case l.trouble != nil:
+			case d.outdated(a, &l):
+				err = d.replace(p, l)
+			case in.Denied:
+				err = d.endDenied(p, l)
 			}
-			if err := d.replace(p, l); err != nil {
+			if err != nil {
 				return err
 			}
 		}
@@ -94,6 +101,28 @@ func (d *Draft) replace(a *fold.Approval, l look) error {
 		return d.following(x.said(), func() error { return d.notRun(c, task.OutcomeDenied, x.verdict.Reason) })
 	}
 	return d.askAgain(c, &x, a)
+}
+
+// endDenied ends an approval, and its call, if the call has not begun and a gate denies it whose condition
+// does not fail. Everything else that is denied stays pending, and is stopped when it would run: a
+// condition that fails may be a mistake, and what has run is better asked about.
+func (d *Draft) endDenied(a *fold.Approval, l look) error {
+	c := d.f.Call(a.Call)
+	if a.Kind != approval.KindCall || c.Attempt > 0 || c.Cause != "" {
+		return nil
+	}
+	x := d.validated(c, l)
+	if x.entry == nil || x.invalid != nil {
+		return nil //nolint:nilerr // a call that is invalid ends when it would run
+	}
+	if x.verdict = d.rules.Policy.Judge(x.ctx, x.entry.Tool, x.args); !x.verdict.Firm {
+		return nil
+	}
+	why := fmt.Sprintf("the gate %s does not allow this call any more", visible.Quote(x.verdict.Terms.Gate, 80)) // without its hint, which may have arguments
+	if err := d.resolve(a, approval.Canceled, approval.Resolution{Via: approval.ViaPolicy, At: d.at.Now, Reason: why}); err != nil {
+		return err
+	}
+	return d.following(x.said(), func() error { return d.notRun(c, task.OutcomeDenied, x.verdict.Reason) })
 }
 
 // decide puts decisions into a draft. received, if not nil, is the message that contained
@@ -272,7 +301,7 @@ func (d *Draft) voteOn(in Decisions, a *fold.Approval, answer approval.Decision,
 // gate asks about the edited call.
 func (d *Draft) askEdited(in Decisions, a *fold.Approval, answer approval.Decision, edit *examined) error {
 	if edit.verdict.Action != approval.ActionAsk {
-		edit.verdict.Hint, edit.verdict.Terms = fmt.Sprintf("May %s run with these edited arguments?", a.Tool), a.Terms
+		edit.verdict.Hint, edit.verdict.Terms, edit.verdict.Gates = fmt.Sprintf("May %s run with these edited arguments?", a.Tool), a.Terms, a.Gates
 	}
 	r := approval.Resolution{Decision: approval.Edit, By: in.By, Via: in.Via, At: d.at.Now, Args: answer.Args, Reason: fold.EditAsksAgain}
 	if answer.Reason != "" {

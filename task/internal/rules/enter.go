@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"a2a-server/approval"
 	"a2a-server/internal/strictjson"
@@ -20,18 +21,19 @@ import (
 // Execution is a call about to run its tool, with everything that was checked for it. To run
 // it, nothing has to be looked up again.
 type Execution struct {
-	Call     string // id
-	Name     string // of the tool
-	Tool     tool.Tool
-	Attempt  int
-	Allowed  bool                  // a person or the policy has allowed this attempt; false: the attempt continues
-	Args     map[string]any        // strictly decoded and valid; the run's own
-	Context  *task.ReadonlyContext // of when it was checked; the run has a Context of its own
-	State    map[string]any        // of the tools; the run's own
-	Resumed  *tool.Resumption      // nil on a first entry
-	Decided  map[string]bool       // confirmations that the call has asked for: by id, whether approved
-	Decision *ToolConfirmation     // the newest that the tool may read; nil if there is none, or it has asked since
-	Output   int64                 // bytes that the call had published by its newest suspension
+	Call      string // id
+	Name      string // of the tool
+	Tool      tool.Tool
+	Attempt   int
+	Allowed   bool                  // a person or the policy has allowed this attempt; false: the attempt continues
+	Args      map[string]any        // strictly decoded and valid; the run's own
+	Context   *task.ReadonlyContext // of when it was checked; the run has a Context of its own
+	State     map[string]any        // of the tools; the run's own
+	Resumed   *tool.Resumption      // nil on a first entry
+	Decided   map[string]bool       // confirmations that the call has asked for: by id, whether approved
+	DecidedAt time.Time             // see [tool.DecidedAt]
+	Decision  *ToolConfirmation     // the newest that the tool may read; nil if there is none, or it has asked since
+	Output    int64                 // bytes that the call had published by its newest suspension
 
 	checked  checked
 	decision approval.DecisionType // see Result
@@ -115,8 +117,12 @@ func (d *entering) mayEnter(c *fold.Call, l look) (*Execution, error) {
 	}
 	d.entering++
 	e := d.entry(c, &x)
+	if grant != nil {
+		e.DecidedAt = grant.Resolution.At
+	}
 	if e.standing = standing; standing != nil {
 		standing.promised++
+		e.DecidedAt = d.at.Now
 	}
 	if first && grant == nil {
 		e.verdict = x.said()
@@ -132,7 +138,7 @@ func (d *entering) askAgain(c *fold.Call, x *examined, old *fold.Approval) error
 	}
 	if x.verdict.Action != approval.ActionAsk {
 		// A person was asked about it before: ask again if in doubt.
-		x.verdict.Hint, x.verdict.Terms = old.Hint, old.Terms
+		x.verdict.Hint, x.verdict.Terms, x.verdict.Gates = old.Hint, old.Terms, old.Gates
 		if old.Kind == approval.KindOutcome {
 			x.verdict.Hint = fmt.Sprintf("The tool %s has changed since it was decided to run this call again. May it run now?", c.Tool)
 		}
@@ -322,7 +328,7 @@ func (d *entering) enterCall(c *fold.Call, e *Execution) error {
 // was entered before are in use, so they can no longer be edited.
 func (d *entering) askCall(c *fold.Call, x *examined, supersedes string) error {
 	a := &approval.Approval{
-		Kind: approval.KindCall, Args: x.raw, Hint: x.verdict.Hint, Terms: x.verdict.Terms, Supersedes: supersedes,
+		Kind: approval.KindCall, Args: x.raw, Hint: x.verdict.Hint, Terms: x.verdict.Terms, Gates: x.verdict.Gates, Supersedes: supersedes,
 	}
 	if c.Attempt > 0 {
 		a.Terms.Allowed = withoutEdit(a.Terms)

@@ -32,7 +32,7 @@ func (d *asking) look(c *fold.Call) look {
 	entry, err := d.rules.Tools.Lookup(l.ctx, c.Tool)
 	switch {
 	case errors.Is(err, tool.ErrUnknownTool):
-		l.invalid = fmt.Errorf("there is no tool %q", c.Tool)
+		l.invalid = fmt.Errorf("there is no tool %+q", c.Tool)
 	case err != nil:
 		l.trouble = err
 	default:

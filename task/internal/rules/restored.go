@@ -81,7 +81,7 @@ func (d *asking) mustAsk(c *fold.Call, x *examined) bool {
 		return x.verdict.Action != approval.ActionAllow
 	}
 	if old := d.approvalOf(c); old != nil {
-		x.verdict.Hint, x.verdict.Terms = old.Hint, old.Terms
+		x.verdict.Hint, x.verdict.Terms, x.verdict.Gates = old.Hint, old.Terms, old.Gates
 		return true
 	}
 	x.verdict = d.rules.Policy.Ask(x.entry.Tool, x.args, "" /* nothing has failed */)

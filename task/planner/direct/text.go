@@ -32,7 +32,7 @@ func readText(s string, tools []tool.Tool) ([]task.PlannedCall, error) {
 		}
 		return []task.PlannedCall{{Tool: name, Args: args}}, nil
 	}
-	return nil, fmt.Errorf("unknown tool %q", clip(name, 100))
+	return nil, fmt.Errorf("unknown tool %+q", clip(name, 100))
 }
 
 // textArgs returns the arguments after the name of a tool.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 
 	"a2a-server/approval"
 	"a2a-server/store"
@@ -36,33 +35,32 @@ func (r *Reader) Approval(ctx context.Context, scope store.Scope, of store.TaskI
 	return &one, err
 }
 
-// pendingBytes is how many bytes of approvals Pending reads at a time.
+// pendingBytes is how many bytes of approvals EachPending reads at a time.
 const pendingBytes = 256 << 10
 
-// Pending returns the pending approvals of all tasks, and their tasks, until the engine ends. An
-// approval that cannot be read is left out; the log says so, and otherwise, the consequence.
-func (r *Reader) Pending(otherwise string) iter.Seq2[store.TaskID, *approval.Approval] {
-	return func(yield func(store.TaskID, *approval.Approval) bool) {
-		q := store.RowQuery{Kind: task.RowApproval, Index: task.IndexPending, Bytes: pendingBytes}
-		for {
-			page, err := r.env.Store.Rows(r.env.Ctx, store.System(), q)
+// EachPending calls yield with the pending approvals of all tasks, and their tasks, until yield returns
+// false or the engine ends. It reports whether it has read all of them; an approval that is damaged is left
+// out. The log says what cannot be read, and otherwise, the consequence.
+func (r *Reader) EachPending(otherwise string, yield func(store.TaskID, *approval.Approval) bool) (all bool) {
+	q := store.RowQuery{Kind: task.RowApproval, Index: task.IndexPending, Bytes: pendingBytes}
+	for {
+		page, err := r.env.Store.Rows(r.env.Ctx, store.System(), q)
+		if err != nil {
+			if r.env.Ctx.Err() == nil {
+				r.env.Log.Error().Err(err).Msg("pending approvals cannot be read; " + otherwise)
+			}
+			return false
+		}
+		for _, row := range page.Rows {
+			a, err := ReadApproval(&row)
 			if err != nil {
-				if r.env.Ctx.Err() == nil {
-					r.env.Log.Error().Err(err).Msg("pending approvals cannot be read; " + otherwise)
-				}
-				return
+				r.env.Log.Error().Err(err).Str("task_id", row.Task.String()).Msg("an approval cannot be read; " + otherwise)
+			} else if !yield(row.Task, &a) {
+				return false
 			}
-			for _, row := range page.Rows {
-				a, err := ReadApproval(&row)
-				if err != nil {
-					r.env.Log.Error().Err(err).Str("task_id", row.Task.String()).Msg("an approval cannot be read; " + otherwise)
-				} else if !yield(row.Task, &a) {
-					return
-				}
-			}
-			if q.Cursor = page.Next; q.Cursor == "" {
-				return
-			}
+		}
+		if q.Cursor = page.Next; q.Cursor == "" {
+			return true
 		}
 	}
 }
