@@ -62,6 +62,7 @@ func TestGRPCTenant(t *testing.T) {
 		counted = &storetest.Counted{Handle: e.Store}
 		e.Store, c.Authenticator, c.Push = counted, auth.Func(callerOf), &operation.Push{}
 	})
+	awaitSweep(t, counted.Handle)
 	_, at := serveGRPC(t, s.handler, a2a.GRPCConfig{})
 	conn := dialGRPC(t, at)
 	const id = "019b7c00-0000-7000-8000-0000ffffffff"

@@ -16,7 +16,9 @@ import (
 
 	"a2a-server/a2a/operation"
 	"a2a-server/auth"
+	"a2a-server/store"
 	"a2a-server/store/storetest"
+	"a2a-server/task"
 	"a2a-server/task/engine"
 )
 
@@ -47,7 +49,32 @@ func startCounted(t *testing.T, changes ...wireChange) *rightsWorld {
 		w.store = &storetest.Counted{Handle: e.Store}
 		e.Store, c.Authenticator = w.store, auth.Func(callerOf)
 	}}, changes...)...)
+	awaitSweep(t, w.store.Handle)
 	return w
+}
+
+// awaitSweep waits until an engine has checked pending approvals after its start: from then on, calls of
+// the store are for requests.
+func awaitSweep(t testing.TB, h store.Handle) {
+	t.Helper()
+	wakes, stop := h.WatchRows(task.RestorationOwner(), task.RowSweep)
+	defer stop()
+	for {
+		page, err := h.Rows(t.Context(), task.RestorationOwner(), store.RowQuery{Kind: task.RowSweep})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(page.Rows) > 0 {
+			if s, err := task.ParseSweep(&page.Rows[0]); err == nil && !s.Done.IsZero() {
+				return
+			}
+		}
+		select {
+		case <-wakes:
+		case <-t.Context().Done():
+			t.Fatal("no sweep has ended")
+		}
+	}
 }
 
 // ask makes a request of somebody, and counts what it costs.

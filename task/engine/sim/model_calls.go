@@ -126,7 +126,7 @@ func (m *model) call(t *modelTask, c *modelCall, p *Process, kind string, v *eve
 		if c.canceled && c.outcome == task.OutcomeUnknown {
 			c.unsure++ // if its tool was
 		}
-		m.set(t, c, v)
+		m.set(t, c, v, was)
 	case "call.finished_late":
 		c.late = append(c.late, v.Result)
 		if v.Error != "" {

@@ -115,9 +115,9 @@ func (m *model) sees(t *modelTask, r *Run, rights []*entry) {
 
 // set applies the keys that a call has set when it ended: all keys of the run which ended it,
 // or nothing if there is no room.
-func (m *model) set(t *modelTask, c *modelCall, v *event) {
+func (m *model) set(t *modelTask, c *modelCall, v *event, was callPhase) {
 	var sets map[string]json.RawMessage
-	r := m.setter(t, c, v)
+	r := m.setter(t, c, v, was)
 	if r != nil {
 		sets = r.Sets
 	}
@@ -156,7 +156,7 @@ func (m *model) tooMuch(t *modelTask, c *modelCall) *Run {
 
 // setter returns the run that has ended a call with the keys it has set, nil if none has: a
 // run that pauses sets nothing.
-func (m *model) setter(t *modelTask, c *modelCall, v *event) *Run {
+func (m *model) setter(t *modelTask, c *modelCall, v *event, was callPhase) *Run {
 	n := 0
 	for _, value := range v.Delta {
 		n = runOf(value)
@@ -164,7 +164,8 @@ func (m *model) setter(t *modelTask, c *modelCall, v *event) *Run {
 	if v.Outcome == task.OutcomeOK {
 		n = runOf(v.Result)
 	}
-	failed := v.Outcome == task.OutcomeError && (strings.Contains(v.Error, errTool.Error()) || strings.Contains(v.Error, "it has set"))
+	// What a call has set is lost with its outcome, as after its time limit.
+	failed := was != unknown && v.Outcome == task.OutcomeError && (strings.Contains(v.Error, errTool.Error()) || strings.Contains(v.Error, "it has set"))
 	for _, r := range slices.Backward(m.tools.Ledger.Of(t.id.String(), c.id)) {
 		if r.Returned && !r.Paused && len(r.Sets) > 0 && (r.N == n || n == 0 && failed) {
 			return r
