@@ -19,6 +19,7 @@ import (
 	"a2a-server/approval"
 	"a2a-server/auth"
 	"a2a-server/store"
+	"a2a-server/store/storetest"
 	"a2a-server/task"
 	"a2a-server/task/engine"
 	"a2a-server/task/planner/direct"
@@ -29,9 +30,17 @@ import (
 var alice = auth.Principal{Tenant: "acme", Subject: "alice", Roles: []string{auth.RoleRequester}, Method: "test"}
 
 func (w *world) ctx() context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.WithValue(context.Background(), ofTest{}, true), time.Minute)
 	w.t.Cleanup(cancel)
 	return ctx
+}
+
+// ofTest marks the contexts of requests of a test: an engine has reads of its own, also after its start.
+type ofTest struct{}
+
+// countRequests returns a counter of the calls of a store for a test's requests.
+func countRequests() *storetest.Counted {
+	return &storetest.Counted{Of: func(ctx context.Context) bool { return ctx.Value(ofTest{}) != nil }}
 }
 
 // message is a user's message with a fresh id.

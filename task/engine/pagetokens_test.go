@@ -15,7 +15,6 @@ import (
 	"a2a-server/auth"
 	"a2a-server/internal/keyring"
 	"a2a-server/store"
-	"a2a-server/store/storetest"
 	"a2a-server/task"
 	"a2a-server/task/engine"
 )
@@ -24,7 +23,7 @@ import (
 // refused, and nothing is read for it.
 func TestForeignPageTokens(t *testing.T) {
 	t.Parallel()
-	counter := &storetest.Counted{}
+	counter := countRequests()
 	w := newMemory(t)
 	w.wrap = func(h store.Handle) store.Handle { counter.Handle = h; return counter }
 	w.start()

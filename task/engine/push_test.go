@@ -37,7 +37,7 @@ func pushWorld(t *testing.T) (*world, *storetest.Counted) {
 	t.Helper()
 	w := newMemory(t)
 	w.cfg.Push = plainSealer{}
-	counted := &storetest.Counted{}
+	counted := countRequests()
 	w.wrap = func(h store.Handle) store.Handle {
 		counted.Handle = h
 		return counted

@@ -18,7 +18,6 @@ import (
 	"a2a-server/approval"
 	"a2a-server/auth"
 	"a2a-server/store"
-	"a2a-server/store/storetest"
 	"a2a-server/task"
 	"a2a-server/task/engine"
 )
@@ -420,7 +419,7 @@ func TestApproversAtTheSameMoment(t *testing.T) {
 // Somebody else's approval is a missing one, in the error and in what the store is asked.
 func TestForeignApproval(t *testing.T) {
 	t.Parallel()
-	counter := &storetest.Counted{}
+	counter := countRequests()
 	w := newMemory(t)
 	w.wrap = func(h store.Handle) store.Handle { counter.Handle = h; return counter }
 	w.start()
