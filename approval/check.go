@@ -70,14 +70,24 @@ func (a *Approval) Permits(d Decider, now time.Time) error {
 	return nil
 }
 
+// Conceals returns an error if a has ended, its gates hide something, and d could not have decided it: an
+// answer that depends on a decision would tell whether that is the content.
+func (a *Approval) Conceals(d Decider) *Error {
+	if a.State == Pending || !a.Hides() {
+		return nil
+	}
+	return a.checkPerson(d)
+}
+
 func (a *Approval) check(ans Decision, d Decider, now time.Time) *Error {
 	if d.By.IsZero() {
 		return barred(a, BarredUnknown, "the sender of the answer is unknown; authenticate and send it again")
 	}
+	if err := a.Conceals(d); err != nil {
+		return err
+	}
 	person := a.checkPerson(d)
 	switch {
-	case a.State != Pending && person != nil && a.Hides(): // what it says of the content is for those who may see it
-		return person
 	case a.State != Pending && a.settledBy(ans):
 		return Decided(a)
 	case a.State != Pending:

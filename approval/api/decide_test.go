@@ -9,6 +9,7 @@ import (
 	"time"
 
 	a2aserver "a2a-server"
+	"a2a-server/approval"
 	"a2a-server/auth"
 	"a2a-server/client"
 )
@@ -207,6 +208,34 @@ func TestDelegatedDecisions(t *testing.T) {
 			}
 			w.post(by, "/approvals/"+one.ID+"/extension", until).want(200)
 			w.post(by, decisionOf(one), approve(one)).want(200)
+		}
+	}
+}
+
+// Nobody who may not decide learns by an answer, or by equal approvals of their own, what a gate masks.
+func TestGuesses(t *testing.T) {
+	t.Parallel()
+	p, err := approval.NewPolicy(approval.PolicyConfig{Gates: []approval.Gate{{Tool: "pay", Terms: approval.Terms{Mask: []string{"/iban"}, Approvers: &approval.Approvers{Roles: []string{"cfo"}}, Elsewhere: true}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t, func(c *a2aserver.Config) { c.Policy = p })
+	eve := member("eve", auth.RoleRequester, auth.RoleViewer)
+	asked := w.ask(alice, "/pay amount=5 iban=DE7")[0]
+	own := w.ask(eve, "/pay amount=5 iban=DE7")[0]
+	w.post(eve, "/tasks/"+own.Task+"/cancel", nil).want(200)
+	if d := into[client.ApprovalDetail](w.get(eve, "/approvals/"+asked.ID).want(200)); len(d.Before) > 0 {
+		t.Errorf("somebody who may not decide is told of an equal approval: %+v", d.Before)
+	}
+	for _, end := range []client.Decision{{Decision: client.Approve}, {Decision: client.Edit, Arguments: json.RawMessage(`{"amount":5,"iban":"DE8"}`)}, {Decision: client.Reject}} {
+		one := w.ask(alice, "/pay amount=6 iban=DE7")[0]
+		right := end
+		right.Digest = one.Digest
+		w.post(cfo, decisionOf(one), right).want(200)
+		wrong := right
+		wrong.Digest = "0"
+		for _, guess := range []client.Decision{right, wrong} {
+			w.post(olga, decisionOf(one), guess).problem(403, client.ReasonNotAllowed)
 		}
 	}
 }

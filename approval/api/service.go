@@ -180,7 +180,7 @@ func (s *Service) Approval(ctx context.Context, c Caller, id string) (client.App
 		to     *[]client.Approval
 	}{{a.Digest, &d.Before}, {"", &d.Tool}} {
 		_, _, err := s.each(ctx, c, answer, engine.ApprovalQuery{Settled: true, Tool: a.Tool, Digest: of.digest}, 11, func(other *approval.Approval) bool {
-			guesses := of.digest != "" && other.For(sight.Of(list.Reader(c.By, other), sight.List)).Digest == ""
+			guesses := of.digest != "" && (d.Approval.Digest == "" || other.For(sight.Of(list.Reader(c.By, other), sight.List)).Digest == "")
 			if other.ID != a.ID && !guesses && len(*of.to) < 10 {
 				*of.to = append(*of.to, s.listed(c, list, other))
 			}

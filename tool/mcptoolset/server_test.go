@@ -106,8 +106,12 @@ func theServer() *mcp.Server {
 		if err != nil {
 			return nil, err
 		}
-		<-ctx.Done()
-		return nil, ctx.Err()
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(10 * time.Second): // its cancellation may be lost when the session ends at once
+			return nil, errors.New("nobody has canceled the call")
+		}
 	})
 	add(&mcp.Tool{Name: "die"}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		os.Exit(7)

@@ -128,6 +128,13 @@ func (d *Draft) endDenied(a *fold.Approval, l look) error {
 // decide puts decisions into a draft. received, if not nil, is the message that contained
 // them.
 func (d *Draft) decide(in Decisions, received *event.MessageReceived) error {
+	for _, answer := range in.List {
+		if a, err := approval.Find(answer, d.f.AllApprovals()); err == nil {
+			if concealed := a.Conceals(approval.Decider{By: in.By, Via: in.Via, Delegated: d.rules.Delegated}); concealed != nil {
+				return concealed
+			}
+		}
+	}
 	if d.f.Header.Phase == store.Final {
 		return d.decidedBefore(in.List)
 	}
