@@ -27,7 +27,7 @@ func taskRows() []row {
 		{"task/internal/rules", "Draft.decideOn", always("Same"), "TestEditUnderAnotherRuleIsAskedAnew", "an edit of which the rules demand something else is asked again"},
 		{"task/internal/rules", "Draft.decide", skip("append"), "TestWhatADecisionDoes", "a decision to cancel ends the whole task"},
 		{"task/internal/rules", "Draft.decide", never("repeats len()"), "TestDecisionThatIsRepeated", "the same decision again changes nothing"},
-		{"task/internal/rules", "Draft.decide", never("Decider"), "TestDecisionsCountTogether", "of the decisions of one message all count, or none"},
+		{"task/internal/rules", "Draft.decide", never("Decider#2"), "TestDecisionsCountTogether", "of the decisions of one message all count, or none"},
 		{"task/internal/rules", "Draft.decide", never("overdue"), "TestStaleApprovalsAreNotDecided", "nobody decides about what is out of date"},
 		{"task/internal/rules", "Draft.decide", use("looks[] checkEdit", "d.lookOf(x.Approval)"), "TestToolChangesWhileItIsDecided", "an edit is checked and bound with the look at the tool that found what was shown"},
 		{"task/internal/rules", "advancing.decided", zero("Response"), "TestWhatADecisionDoes", "what a person says came of a call is its result"},
