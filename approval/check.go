@@ -83,20 +83,22 @@ func (a *Approval) check(ans Decision, d Decider, now time.Time) *Error {
 	if d.By.IsZero() {
 		return barred(a, BarredUnknown, "the sender of the answer is unknown; authenticate and send it again")
 	}
-	if err := a.Conceals(d); err != nil {
+	if a.State != Pending {
+		if err := a.Conceals(d); err != nil {
+			return err
+		}
+		if a.settledBy(ans) {
+			return Decided(a)
+		}
+		return a.refusal(nil)
+	}
+	if Overdue(a, now) {
+		return tooLate(a)
+	}
+	if err := a.checkPerson(d); err != nil { // before the digest, by which one could guess
 		return err
 	}
-	person := a.checkPerson(d)
-	switch {
-	case a.State != Pending && a.settledBy(ans):
-		return Decided(a)
-	case a.State != Pending:
-		return a.refusal(nil)
-	case Overdue(a, now):
-		return tooLate(a)
-	case person != nil:
-		return person
-	case ans.Digest != "" && ans.Digest != a.Digest:
+	if ans.Digest != "" && ans.Digest != a.Digest {
 		return Changed(a, nil)
 	}
 	if err := a.checkDecision(ans.Type); err != nil {

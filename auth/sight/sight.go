@@ -12,15 +12,14 @@ const (
 	Decider                 // may decide the approval, or could while it was pending; of a task: all that mask something
 	Overseer                // anybody else who reaches it: viewers, operators, and approvers who may not decide it
 	Route                   // gets messages about it: a mail, Slack, a webhook of notify
-	Record                  // reads what the server writes down: the log, metrics, the audit
 )
 
 // Readers returns all readers.
-func Readers() []Reader { return []Reader{Requester, Decider, Overseer, Route, Record} }
+func Readers() []Reader { return []Reader{Requester, Decider, Overseer, Route} }
 
 // String returns the words of the documents.
 func (r Reader) String() string {
-	return [...]string{"requester", "decider", "viewer, operator, other approver", "route", "log, metrics, audit"}[r]
+	return [...]string{"requester", "decider", "viewer, operator, other approver", "route"}[r]
 }
 
 // A Surface is where something is read.
@@ -32,15 +31,14 @@ const (
 	Approval                // the page of an approval, and the approval in the API
 	List                    // lists, history, batches and the feed of approvals; calls of a task
 	Message                 // messages of routes
-	Lines                   // log, metrics, audit
 )
 
 // Surfaces returns all surfaces.
-func Surfaces() []Surface { return []Surface{Task, Approval, List, Message, Lines} }
+func Surfaces() []Surface { return []Surface{Task, Approval, List, Message} }
 
 // String returns the words of the documents.
 func (s Surface) String() string {
-	return [...]string{"task", "approval", "lists, feed, calls", "messages", "lines"}[s]
+	return [...]string{"task", "approval", "lists, feed, calls", "messages"}[s]
 }
 
 // A Level is how much of a field is seen.
@@ -84,9 +82,6 @@ var sights = map[Reader]map[Surface]Sight{
 	},
 	Route: {
 		Message: {Arguments: Masked, Question: Masked},
-	},
-	Record: {
-		Lines: {},
 	},
 }
 

@@ -143,19 +143,19 @@ func (s *Subscription) next(ctx context.Context, yield func([]Event) error) (ove
 // public returns the public events of a page as the reader sees them. The page may be shared: it is
 // copied only when something is left out or has two forms.
 func (s *Subscription) public(ctx context.Context, h *Header, events []Event) ([]Event, error) {
-	same := true
+	same, masked := true, false
 	for i := range events {
-		masked := task.HasForms(&events[i])
-		if masked || s.sees == nil { // an approval may have come with it
-			sees, err := s.core.taskSight(ctx, s.by, s.scope, h.Owner, s.id)
-			if err != nil {
-				return nil, err
-			}
-			s.sees = &sees
-		}
-		same = same && events[i].Public && !masked
+		masked = masked || task.HasForms(&events[i])
+		same = same && events[i].Public
 	}
-	if same && !s.sees.bare {
+	if masked || s.sees == nil { // with a question in two forms an approval has come
+		sees, err := s.core.taskSight(ctx, s.by, s.scope, h.Owner, s.id)
+		if err != nil {
+			return nil, err
+		}
+		s.sees = &sees
+	}
+	if same && !masked && !s.sees.bare {
 		return events, nil
 	}
 	public := make([]Event, 0, len(events))

@@ -68,3 +68,39 @@ func TestDeniedApprovalEnds(t *testing.T) {
 		k.wantNoDue()
 	}
 }
+
+// What a gate denies is the call that is asked about, not the one before its edit.
+func TestDeniedApprovalOfAnEdit(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		denies approval.Gate
+		ends   bool
+	}{
+		"the edited call": {approval.Gate{Name: "frozen", Tool: "pay", Action: approval.ActionDeny, When: over(1000)}, true},
+		"the call before": {approval.Gate{Name: "frozen", Tool: "pay", Action: approval.ActionDeny, When: under(1000)}, false},
+	} {
+		k := newDesk(t, func(r *rules.Rules) {
+			r.Policy = policy(t,
+				approval.Gate{Tool: "pay", Name: "large", When: over(1000), Terms: approval.Terms{FourEyes: true}},
+				approval.Gate{Tool: "pay", Name: "any"})
+		}, &fake{name: "pay", schema: amounts("")})
+		k.begin(call("pay", 1))
+		if err := k.answer(edit(id(1), `{"amount":5000}`)); err != nil {
+			t.Fatal(err)
+		}
+		k.rules.Policy = policy(t, tc.denies)
+		if err := k.put(rules.Refresh{Denied: true}); err != nil && !errors.Is(err, rules.ErrNoChange) {
+			t.Fatal(err)
+		}
+		if ended := len(k.pending()) == 0; ended != tc.ends {
+			t.Errorf("%s is denied: the approval of the edit has ended: %t", name, ended)
+		}
+	}
+}
+
+func under(most float64) approval.Predicate {
+	return func(ctx agent.ReadonlyContext, of tool.Tool, args map[string]any) (bool, error) {
+		is, err := over(most)(ctx, of, args)
+		return !is, err
+	}
+}
