@@ -163,7 +163,8 @@ func (h inside) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // startInside is start without a port, in a bubble of testing/synctest: nobody waits for its time
-// limits. Answers are whole.
+// limits. Answers are whole. The store has to be in memory: a child of another test may have the lock of a
+// file until it is executed, and in a bubble no time is waited for it.
 func startInside(t *testing.T, c a2aserver.Config) *instance {
 	t.Helper()
 	log := newLogs(t)

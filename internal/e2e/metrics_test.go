@@ -64,7 +64,10 @@ func TestMetrics(t *testing.T) {
 	in.sendAs(t, approve("m5", asked.ID, asked.ID+".a1"))
 	in.reload(t)
 	in.send(t, "m6", "/stream")
-	for _, path := range []string{"/readyz", "/api/v1/approvals", "/evil"} {
+	if _, said := in.get(t, "/readyz?verbose"); !strings.Contains(said, "disk: ") {
+		t.Errorf("/readyz?verbose says %q, and nothing about the disk", said)
+	}
+	for _, path := range []string{"/api/v1/approvals", "/evil"} {
 		in.get(t, path)
 	}
 	_, text = in.scraped(t, "/metrics")
@@ -163,11 +166,11 @@ func TestMetricsArePrivate(t *testing.T) {
 func TestReadyDetails(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		in := startInside(t, load(t, nil))
+		in := startInside(t, load(t, map[string]string{"store": "memory"}))
 		in.send(t, "m1", "/transfer_money to=bob amount=5")
 		time.Sleep(3 * time.Second) // of the bubble
 		_, said := in.do(t, http.MethodGet, "/readyz?verbose", "")
-		for _, part := range []string{"ok\n", "queue: 0 waiting", "approvals: 1 pending, the oldest for 3s\n", "tasks: 0 damaged\n", "disk: "} {
+		for _, part := range []string{"ok\n", "queue: 0 waiting", "approvals: 1 pending, the oldest for 3s\n", "tasks: 0 damaged\n"} {
 			if !strings.Contains(said, part) {
 				t.Errorf("/readyz?verbose says %q, which has no %q", said, part)
 			}
