@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 
@@ -115,6 +116,15 @@ func (c *Config) checkPlace(conf *config.Config, authenticator auth.Authenticato
 			}
 		}
 		if kind, path := conf.StoreFile(); kind == "bolt" {
+			if folder := filepath.Dir(path); folder != filepath.Clean(conf.Data) { // New makes only the data folder
+				_, err := os.Stat(folder)
+				if err == nil {
+					err = privatefile.CheckCreates(folder)
+				}
+				if err != nil {
+					return fmt.Errorf("%w: store: %w", ErrConfig, err)
+				}
+			}
 			if err := boltstore.Check(path); errors.Is(err, boltstore.ErrInUse) {
 				c.notKnown(path + " is in use, by this server or another program")
 			} else if err != nil {
@@ -128,6 +138,7 @@ func (c *Config) checkPlace(conf *config.Config, authenticator auth.Authenticato
 	if c.NoListen {
 		return nil
 	}
+	taken := map[string]net.Addr{}
 	for _, l := range []struct {
 		key, at string
 		public  func(net.Addr) error
@@ -146,6 +157,12 @@ func (c *Config) checkPlace(conf *config.Config, authenticator auth.Authenticato
 		case err != nil:
 			return fmt.Errorf("%w: %w", ErrConfig, listenError(l.key, l.at, err))
 		}
+		for other, with := range taken {
+			if overlap(tcpAddr(address), tcpAddr(with)) {
+				return fmt.Errorf("%w: %s: %s has the port of %s: choose another port", ErrConfig, l.key, l.at, other)
+			}
+		}
+		taken[l.key] = address
 		if err := l.public(address); err != nil {
 			return err
 		}
@@ -153,11 +170,19 @@ func (c *Config) checkPlace(conf *config.Config, authenticator auth.Authenticato
 	return nil
 }
 
+// overlap reports whether there can be only one listener on two addresses.
+func overlap(a, b *net.TCPAddr) bool {
+	covers := func(a, b *net.TCPAddr) bool {
+		return len(a.IP) == 0 || a.IP.IsUnspecified() && (a.IP.To4() == nil || b.IP.To4() != nil)
+	}
+	return a.Port == b.Port && a.Port != 0 && (a.IP.Equal(b.IP) || covers(a, b) || covers(b, a))
+}
+
 // checkAdmin returns why New could not make the admin socket.
 func (c *Config) checkAdmin(conf *config.Config) error {
-	path, _, _, err := c.adminDoor(conf, adminsocket.OwnerFor(conf))
+	path, _, door, err := c.adminDoor(conf, adminsocket.OwnerFor(conf))
 	if err == nil && path != "" {
-		err = adminsocket.Check(path)
+		err = adminsocket.Check(path, door.Group())
 	}
 	if errors.Is(err, adminsocket.ErrListening) {
 		c.notKnown("admin socket: " + path + " is in use, by this server or another")

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"syscall"
 
@@ -94,9 +95,13 @@ func (s *socket) admit(group int) error {
 	return err
 }
 
-// Check returns why [Open] could not make a socket at path, and makes nothing. Its error wraps
+// Check returns why [Open] could not make a socket at path for a group, and makes nothing. Its error wraps
 // [ErrListening] if a server has it.
-func Check(path string) error {
+func Check(path string, group int) error {
+	groups, err := os.Getgroups()
+	if err == nil && group != 0 && os.Geteuid() != 0 && group != os.Getegid() && !slices.Contains(groups, group) {
+		return fmt.Errorf("admin socket: this user is not in the group %d of admin.group, so that it cannot give the socket to it: add the user to the group, or choose another", group)
+	}
 	if err := privatefile.CheckCreates(filepath.Dir(path)); err != nil {
 		return fmt.Errorf("admin socket: %w", err)
 	}

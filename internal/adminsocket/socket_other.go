@@ -15,7 +15,7 @@ type socket struct{ *net.UnixListener }
 func listen(string, int) (*socket, error) { return nil, peer.ErrUnsupported }
 
 // Check fails: this system has no admin socket.
-func Check(string) error { return peer.ErrUnsupported }
+func Check(string, int) error { return peer.ErrUnsupported }
 
 // Dial fails: this system has no admin socket.
 func Dial(context.Context, string) (net.Conn, error) { return nil, peer.ErrUnsupported }

@@ -1,8 +1,10 @@
 package e2e_test
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -64,7 +66,25 @@ func TestCheckTriesTheStart(t *testing.T) {
 		"an address of others":            {func(c *a2aserver.Config, _ string) error { c.Set["listen"] = "192.0.2.1:0"; return nil }, "cannot assign"},
 		"gRPC on an address of others":    {func(c *a2aserver.Config, _ string) error { c.Set["grpc.listen"] = "192.0.2.1:0"; return nil }, "cannot assign"},
 		"metrics on an address of others": {func(c *a2aserver.Config, _ string) error { c.Set["admin.listen"] = "[2001:db8::1]:0"; return nil }, "2001:db8::1"},
-		"an address of IPv6":              {func(c *a2aserver.Config, _ string) error { c.Set["listen"] = "[::1]:0"; return nil }, ""},
+		"a port twice": {func(c *a2aserver.Config, _ string) error {
+			return twice(c, "127.0.0.1", "localhost")
+		}, "admin.listen"},
+		"a port of all addresses": {func(c *a2aserver.Config, _ string) error {
+			return twice(c, "0.0.0.0", "127.0.0.1")
+		}, "admin.listen"},
+		"a store in no folder": {func(c *a2aserver.Config, data string) error {
+			c.Set["data"], c.Set["store"] = filepath.Join(data, "new"), "bolt:"+filepath.Join(data, "none", "tasks.db")
+			return nil
+		}, "no such file"},
+		"a store in a file": {func(c *a2aserver.Config, data string) error {
+			c.Set["data"], c.Set["store"] = filepath.Join(data, "new"), "bolt:"+filepath.Join(data, "tasks.db", "tasks.db")
+			return nil
+		}, "not a "},
+		"data behind a link to nothing": {func(c *a2aserver.Config, data string) error {
+			c.Set["data"] = filepath.Join(data, "link")
+			return os.Symlink(filepath.Join(data, "nothing"), c.Set["data"])
+		}, "data"},
+		"an address of IPv6": {func(c *a2aserver.Config, _ string) error { c.Set["listen"] = "[::1]:0"; return nil }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -95,6 +115,17 @@ func TestCheckTriesTheStart(t *testing.T) {
 			}
 		})
 	}
+}
+
+// twice sets two addresses with the same free port.
+func twice(c *a2aserver.Config, public, metrics string) error {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	c.Set["listen"], c.Set["admin.listen"], c.Set["insecure_no_auth"] = public+":"+port, metrics+":"+port, "true"
+	return errors.Join(err, l.Close())
 }
 
 // Beside a running server, Check says what it does not know.

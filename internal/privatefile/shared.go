@@ -41,7 +41,7 @@ func CheckCreates(folder string) error {
 	path, err := filepath.Abs(folder)
 	for err == nil {
 		info, missing := os.Stat(path)
-		if errors.Is(missing, fs.ErrNotExist) && path != filepath.Dir(path) {
+		if _, link := os.Lstat(path); errors.Is(missing, fs.ErrNotExist) && link != nil && path != filepath.Dir(path) {
 			path = filepath.Dir(path)
 			continue
 		}
