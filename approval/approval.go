@@ -86,10 +86,11 @@ type Terms struct {
 	Risk  Risk `json:"risk,omitempty"` // "": see [Approval.Risk]
 	// Mask lists JSON pointers (RFC 6901) into the arguments, with * for every member or
 	// element. Lists, mails and logs have [Masked] in these places; the decider sees
-	// everything. A pointer without a match masks nothing.
+	// everything. A pointer without a match masks nothing. A gate masks every call of its tools,
+	// also those that it is not about: see [Policy.Mask].
 	Mask []string `json:"mask,omitempty"`
-	// MaskTask keeps conversation, results and artifacts of the task from all but its requester and
-	// those who may decide.
+	// MaskTask keeps conversation, results and artifacts of a task in which a call of the tool was asked
+	// about from all but its requester and those who may decide. Such calls have no grants.
 	MaskTask bool `json:"maskTask,omitempty"`
 	// Notify lists the routes on which the approval is announced, beside those that announce all.
 	Notify []string `json:"notify,omitempty"`

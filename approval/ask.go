@@ -19,7 +19,7 @@ func (p *Policy) Ask(t tool.Tool, args map[string]any, what string) (v Verdict) 
 	if p == nil {
 		return j.broken("there is no policy; and before that: " + what)
 	}
-	j.mask, j.secret = p.masks, len(p.masks) > 0 // the gates that would have asked are unknown
+	j.mask, j.keeps = p.Mask(j.name)
 	if what == "" {
 		v = j.ask()
 		v.Terms.Gate = GateDefault

@@ -71,7 +71,7 @@ func (p *Policy) judge(ctx agent.ReadonlyContext, t tool.Tool, args map[string]a
 	}
 	ownGate := !p.ignoreDeclared
 	exact, others := p.index.of(j.name)
-	j.secret = p.Masks(j.name)
+	j.mask, j.keeps = p.Mask(j.name)
 	for _, g := range exact {
 		if j.consider(g) && g.Action == ActionAllow {
 			ownGate = false
@@ -102,11 +102,11 @@ type judgement struct {
 	tool   tool.Tool
 	name   string
 	args   map[string]any
-	mask   []string         // of the hint and the reason, and of the terms
+	mask   []string         // of the hint, the reason and the terms
+	keeps  bool             // gates of the tool mask its tasks
 	tell   func(Considered) // nil: nobody asks for the gates
 	facts  *condition.Facts // nil: no condition has asked for them
 	looked int              // conditions
-	secret bool             // errors of foreign code may have what is masked
 
 	denied   *gate   // the first whose condition did not fail, else the first
 	firm     bool    // the condition of denied did not fail
@@ -241,7 +241,6 @@ func (j *judgement) allow() Verdict {
 }
 
 func (j *judgement) deny() Verdict {
-	j.mask = Union(together(append(j.asks, j.denied), false /* own */, j.policy.defaults).Mask, j.mask)
 	reason := fmt.Sprintf("the gate %s does not allow this call of %s", quote(j.denied.Name), quote(j.name))
 	// A denial stays a denial if its explanation cannot be written.
 	if text, err := j.fill(j.denied.Hint); err == nil && text != "" {
@@ -262,8 +261,7 @@ func (j *judgement) ask() Verdict {
 	slices.Sort(v.Asks)
 	v.Gates = askedGates(all, j.toolAsks)
 	v.Terms = together(all, j.toolAsks, j.policy.defaults)
-	j.mask = Union(j.mask, v.Terms.Mask)
-	v.Terms.Mask = j.mask
+	v.Terms.Mask, v.Terms.MaskTask = j.mask, j.keeps
 	if len(j.asks) > 0 || !j.toolAsks {
 		v.Terms.Gate = all[0].Name
 		v.Reason = "gate " + quote(all[0].Name) + " asks"
@@ -277,7 +275,7 @@ func (j *judgement) ask() Verdict {
 	if err != nil {
 		j.problem("the annotations of the tool", err)
 	}
-	if v.Terms.Destructive || len(v.Terms.Needs) > 0 || v.Terms.FourEyes || len(j.problems) > 0 || j.calledDestructive() {
+	if v.Terms.Destructive || len(v.Terms.Needs) > 0 || v.Terms.FourEyes || j.keeps || len(j.problems) > 0 || j.calledDestructive() {
 		v.Terms.Grants = nil
 	}
 	if v.Terms.Grants != nil && j.toolAsks {
@@ -361,7 +359,7 @@ func (j *judgement) fill(hint string) (string, error) {
 
 func (j *judgement) problem(what string, err error) {
 	j.problems = append(j.problems, what)
-	if j.secret {
+	if len(j.mask) > 0 { // foreign code may repeat what is masked
 		err = ErrMasked
 	}
 	j.errs = append(j.errs, fmt.Errorf("%s: %s", what, reason(err)))
@@ -377,11 +375,10 @@ func (j *judgement) broken(r any) Verdict {
 		Failed: fmt.Errorf("the policy: %s", reason(panicError(r))),
 	}
 	if j.policy != nil {
-		if len(j.policy.masks) > 0 {
+		v.Terms = together(nil, true /* own */, j.policy.defaults)
+		if v.Terms.Mask, v.Terms.MaskTask = j.policy.Mask(j.name); len(v.Terms.Mask) > 0 {
 			v.Failed = fmt.Errorf("the policy: %w", ErrMasked)
 		}
-		v.Terms = together(nil, true /* own */, j.policy.defaults)
-		v.Terms.Mask = Union(v.Terms.Mask, j.policy.masks) // the gates that would have asked are unknown
 	}
 	v.Terms.Gate, v.Terms.Destructive = GateDefault, true // the gate is unknown, so a keyword must not approve
 	return v
@@ -390,7 +387,7 @@ func (j *judgement) broken(r any) Verdict {
 // of returns a copy of the terms of a gate.
 func (j *judgement) of(g *gate) Terms {
 	t := together([]*gate{g}, false /* own */, j.policy.defaults)
-	t.Gate = g.Name
+	t.Gate, t.Mask = g.Name, j.mask
 	return t
 }
 

@@ -23,36 +23,54 @@ func (a *Approval) MaskedArgs() json.RawMessage { return MaskJSON(a.Args, a.Term
 // Hides reports whether the gates of a mask arguments, or keep its task.
 func (a *Approval) Hides() bool { return len(a.Terms.Mask) > 0 || a.Terms.MaskTask }
 
-// For returns a copy of a for a reader: without the digest and with the arguments of the call and of an
-// edit masked, where the sight says so. The hint and payload of a question of a running tool, which may
-// repeat arguments in other words, are masked whole. It shares the rest with a.
+// For returns a copy of a for a reader, with what the sight does not show masked, if the gates of a mask
+// anything: the digest, the arguments of the call and of an edit, and whole, because it may repeat
+// arguments in other words, what a running tool asks and is answered, and an answer that is the result of the call where
+// the task is kept. It shares the rest with a.
 func (a *Approval) For(s sight.Sight) *Approval {
 	seen := *a
-	if len(a.Terms.Mask) == 0 {
+	if !a.Hides() {
 		return &seen
 	}
-	if s.Digest != sight.Whole {
+	if s.Digest != sight.Whole && len(a.Terms.Mask) > 0 {
 		seen.Digest = ""
 	}
 	if s.Arguments != sight.Whole {
 		seen.Args = a.MaskedArgs()
-		if a.Resolution != nil {
-			r := *a.Resolution
-			r.Args = MaskJSON(r.Args, a.Terms.Mask)
-			seen.Resolution = &r
-		}
 	}
-	if s.Question != sight.Whole && a.AskKind != "" {
-		seen.Hint = Masked
-		if len(a.Payload) > 0 {
-			seen.Payload = json.RawMessage(`"` + Masked + `"`)
-		}
+	asks := a.AskKind != "" && s.Question != sight.Whole
+	if asks {
+		seen.Hint, seen.Schema = Masked, nil
+		maskWhole(&seen.Payload)
+	}
+	if a.Resolution == nil {
+		return &seen
+	}
+	r := *a.Resolution
+	seen.Resolution = &r
+	if s.Arguments != sight.Whole {
+		r.Args = MaskJSON(r.Args, a.Terms.Mask)
+	}
+	if asks {
+		maskWhole(&r.Args, &r.Payload)
+	}
+	if asks || a.Terms.MaskTask && s.Kept != sight.Whole {
+		maskWhole(&r.Response)
 	}
 	return &seen
 }
 
+// maskWhole masks values that are there.
+func maskWhole(all ...*json.RawMessage) {
+	for _, raw := range all {
+		if len(*raw) > 0 {
+			*raw = json.RawMessage(`"` + Masked + `"`)
+		}
+	}
+}
+
 // ErrMasked stands for an error of code outside the server that may repeat masked arguments, in any form.
-var ErrMasked = errors.New("the details are left out, because gates of the tool mask arguments")
+var ErrMasked = errors.New("the details are left out, because a gate of the tool masks them")
 
 // Redact returns the error of a program or a tool about a for logs, audit and questions:
 // [ErrMasked] where a masks arguments.
@@ -63,13 +81,22 @@ func (a *Approval) Redact(err error) error {
 	return err
 }
 
-// Masks reports whether any gate about the tool of a name masks arguments, of whatever calls.
-func (p *Policy) Masks(name string) bool {
+// Mask returns what gates mask in calls of the tool of a name, as in [Terms]. Every gate about the tool
+// counts, also if it is not about a call: so a call is masked the same whether it is asked about, denied,
+// refused, edited, or started by a grant.
+func (p *Policy) Mask(name string) (mask []string, keepsTask bool) {
 	if p == nil {
-		return false
+		return nil, false
 	}
+	mask, keepsTask = p.defaults.Mask, p.defaults.MaskTask
 	exact, others := p.index.of(name)
-	return len(p.defaults.Mask) > 0 || slices.ContainsFunc(slices.Concat(exact, others), func(g *gate) bool { return len(g.Terms.Mask) > 0 })
+	for _, g := range slices.Concat(exact, others) {
+		if len(g.Terms.Mask) > 0 {
+			mask = Union(mask, g.Terms.Mask)
+		}
+		keepsTask = keepsTask || g.Terms.MaskTask
+	}
+	return mask, keepsTask
 }
 
 // MaskJSON returns raw with [Masked] in each place of mask, as in Terms.Mask. It returns

@@ -112,19 +112,31 @@ func TestMaskInHints(t *testing.T) {
 	}
 }
 
-// When nobody knows which gates would have asked, all that any of them masks is masked.
-func TestMaskWhenJudgingFails(t *testing.T) {
+// What any gate about the tool masks is masked, whatever the gates say of the call, and when nobody knows.
+func TestMaskOfATool(t *testing.T) {
 	t.Parallel()
-	p := newPolicy(t, PolicyConfig{Gates: []Gate{{Tool: "pay", Terms: Terms{Mask: []string{"/b"}}}, {Tool: "other", Terms: Terms{Mask: []string{"/c"}}}}, Defaults: Terms{Mask: []string{"/a"}}})
-	args := map[string]any{"a": "secret", "b": "secret", "c": "secret"}
+	never := func(agent.ReadonlyContext, tool.Tool, map[string]any) (bool, error) { return false, nil }
+	p := newPolicy(t, PolicyConfig{Gates: []Gate{
+		{Tool: "pay", Name: "asks", Hint: "{a} {b} {c} {d}?"},
+		{Tool: "p*", Name: "not now", When: never, Terms: Terms{Mask: []string{"/b"}, MaskTask: true}},
+		{Tool: "pay", Name: "allows", When: never, Action: ActionAllow, Terms: Terms{Mask: []string{"/c"}}},
+		{Tool: "other", Terms: Terms{Mask: []string{"/d"}}},
+	}, Defaults: Terms{Mask: []string{"/a"}}})
+	args := map[string]any{"a": "secret", "b": "secret", "c": "secret", "d": "seen"}
 	for name, v := range map[string]Verdict{
-		"a panic":      p.Judge(nil, &fakeTool{namePan: true}, args),
-		"a hook":       p.Ask(&fakeTool{name: "pay"}, args, "a hook"),
-		"a hook, more": p.Ask(&fakeTool{namePan: true}, args, "a hook"),
+		"judged": p.Judge(nil, &fakeTool{name: "pay"}, args),
+		"a hook": p.Ask(&fakeTool{name: "pay"}, args, "a hook"),
 	} {
-		if got := strings.Join(v.Terms.Mask, " "); got != "/a /b /c" || strings.Contains(v.Hint, "secret") {
-			t.Errorf("%s: mask %q and hint %q, want all and no secret", name, got, v.Hint)
+		if got := strings.Join(v.Terms.Mask, " "); got != "/a /b /c" || !v.Terms.MaskTask || strings.Contains(v.Hint, "secret") {
+			t.Errorf("%s: mask %q, of the task %t, and hint %q, want all and no secret", name, got, v.Terms.MaskTask, v.Hint)
 		}
+	}
+	if v := p.Judge(nil, &fakeTool{namePan: true}, args); strings.Join(v.Terms.Mask, " ") != "/a" || strings.Contains(v.Hint, "secret") {
+		t.Errorf("for a tool without a name: mask %q and hint %q", v.Terms.Mask, v.Hint)
+	}
+	grants := newPolicy(t, PolicyConfig{Gates: []Gate{{Tool: "pay", Terms: Terms{Grants: &GrantTerms{Scopes: GrantScopes()}}}, {Tool: "p*", When: never, Terms: Terms{MaskTask: true}}}})
+	if v := grants.Judge(nil, &fakeTool{name: "pay"}, args); v.Terms.Grants != nil {
+		t.Error("a call of a tool whose tasks are kept can be granted")
 	}
 }
 

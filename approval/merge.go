@@ -10,7 +10,8 @@ import (
 
 // together returns the combined terms of all gates that ask about a call, and with own the
 // gate of its tool. The defaults complete each gate before the merge, and are the terms of the
-// tool's own gate, which beside other gates sets no deadline. Rule stays empty.
+// tool's own gate, which beside other gates sets no deadline. Gate stays empty, and so do Mask and
+// MaskTask, which are of the tool: see [Policy.Mask].
 func together(gates []*gate, own bool, defaults Terms) Terms {
 	var all []Terms
 	var asked []Need
@@ -44,12 +45,11 @@ func together(gates []*gate, own bool, defaults Terms) Terms {
 		t.NoText = t.NoText || x.NoText
 		t.CancelsTask = t.CancelsTask || x.CancelsTask
 		t.Human = t.Human || x.Human
-		t.MaskTask = t.MaskTask || x.MaskTask
 		t.Allowed = common(t.Allowed, x.Allowed)
 		t.Expires = sooner(t.Expires, x.Expires)
 		t.Remind = sooner(t.Remind, x.Remind)
 		t.Risk = higher(t.Risk, x.Risk)
-		t.Mask, t.Notify = Union(t.Mask, x.Mask), Union(t.Notify, x.Notify)
+		t.Notify = Union(t.Notify, x.Notify)
 	}
 	if asked = needs(asked); len(asked) == 1 {
 		t.Approvers = asked[0].Approvers

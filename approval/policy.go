@@ -91,7 +91,6 @@ type Policy struct {
 	index          index
 	conditions     index // of the gates with a Condition
 	defaults       Terms
-	masks          []string // of all gates
 	denials        []string // the gates that deny
 	opaque         bool     // one of them has a predicate in Go
 	ignoreDeclared bool
@@ -128,11 +127,7 @@ func NewPolicy(c PolicyConfig) (*Policy, error) {
 		problems = append(problems, fmt.Errorf("the default terms: expiry %v is negative: use 0 for none", c.Defaults.Expires))
 	}
 
-	p.masks = Union(c.Defaults.Mask, nil)
 	for i, g := range c.Gates {
-		if len(g.Terms.Mask) > 0 {
-			p.masks = Union(p.masks, g.Terms.Mask)
-		}
 		ready, errs := makeGate(i, g, c.Defaults)
 		problems = append(problems, errs...)
 		p.gates[i].Action = ready.Action
@@ -313,6 +308,7 @@ func (t Terms) Completed(d Terms) Terms {
 	t.Mask, t.Notify = Union(t.Mask, d.Mask), Union(t.Notify, nil)
 	t.People = max(t.People, d.People)
 	t.Human = t.Human || d.Human
+	t.MaskTask = t.MaskTask || d.MaskTask
 	t.FourEyes = t.FourEyes || d.FourEyes
 	t.Elsewhere = t.Elsewhere || d.Elsewhere
 	t.AuthRequired = t.AuthRequired || d.AuthRequired

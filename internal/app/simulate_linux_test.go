@@ -45,12 +45,12 @@ tools:
   1 deny -> allow
 left out: 1, about which no gate was asked, or whose tasks cannot be read
 
-allow -> ask: pay {"amount":"•••","to":"bob"}
+allow -> ask: pay {"amount":"•••","to":"•••"}
   c1.1 of task …, …, by anonymous
   then: -
   now: some
 
-deny -> allow: pay {"to":"eve","amount":5}
+deny -> allow: pay {"amount":5,"to":"•••"}
   c1.1 of task …, …, by anonymous
   then: the gate "never" does not allow this call of "pay"
   now: -

@@ -72,6 +72,13 @@ func Try(ctx context.Context, c Config, visit func(context.Context, *State) erro
 	return visit(ctx, s)
 }
 
+// unknownToolError is [tool.ErrUnknownTool] in words for the caller.
+type unknownToolError string
+
+func (e unknownToolError) Error() string { return string(e) }
+
+func (unknownToolError) Is(target error) bool { return target == tool.ErrUnknownTool }
+
 // Explain judges a call of a tool that the caller may use, with arguments that its schema
 // allows, as the server would. It starts no call. Hooks of programs are not asked.
 func (s *State) Explain(ctx context.Context, c TrialCall) (*Explanation, error) {
@@ -86,7 +93,7 @@ func (s *State) Explain(ctx context.Context, c TrialCall) (*Explanation, error) 
 		for _, e := range entries {
 			names = append(names, e.Tool.Name())
 		}
-		return nil, fmt.Errorf("this caller has no tool %+q%s", c.Tool, suggest.DidYouMean(c.Tool, "", names))
+		return nil, unknownToolError(fmt.Sprintf("this caller has no tool %+q%s", c.Tool, suggest.DidYouMean(c.Tool, "", names)))
 	}
 	if err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"a2a-server/approval"
 	"a2a-server/auth"
 	"a2a-server/auth/sight"
 	"a2a-server/store"
@@ -54,8 +55,11 @@ func (s taskSight) view(v *task.View) *task.View {
 // calls returns the calls of a task as the reader sees them: of bare tasks without arguments and results.
 func (s taskSight) calls(all []task.CallStatus) []task.CallStatus {
 	for i := range all {
-		if s.bare {
-			all[i].Args, all[i].Result, all[i].Error = nil, nil, ""
+		switch c := &all[i]; {
+		case s.bare:
+			c.Args, c.Result, c.Error = nil, nil, ""
+		case s.masked:
+			c.Args, c.Result = approval.MaskJSON(c.Args, c.Mask), approval.MaskJSON(c.Result, c.Mask)
 		}
 	}
 	return all

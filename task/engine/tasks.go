@@ -372,7 +372,7 @@ func plannedBy(ctx context.Context, s store.Store, id store.TaskID, since time.T
 	for i, step := range f.Steps {
 		for k, c := range step.Progress {
 			if !at[i].Before(since) {
-				p := PlannedCall{Task: id.String(), Call: c.ID, Tool: c.Tool, Args: step.Calls[k].Args, At: at[i], By: by[i]}
+				p := PlannedCall{Task: id.String(), Call: c.ID, Tool: c.Tool, Args: step.Calls[k].Args, Mask: c.Mask, At: at[i], By: by[i]}
 				p.judged(f, c)
 				each(&p)
 			}

@@ -96,9 +96,9 @@ func (l *loader) checkGateName(g *approval.Gate, n strictyaml.Node) {
 // checkGateUse refuses keys without effect: an operator who writes four_eyes for a gate with
 // action allow believes that it asks.
 func (l *loader) checkGateUse(g *approval.Gate, n strictyaml.Node) {
-	useful := []string{"name", "tool", "action", "when", "who"}
+	useful := []string{"name", "tool", "action", "when", "who", "mask"}
 	if g.Action == approval.ActionDeny {
-		useful = append(useful, "hint", "mask")
+		useful = append(useful, "hint")
 	}
 	for _, k := range gateKeys(g) {
 		path := n.Path() + "." + k.name

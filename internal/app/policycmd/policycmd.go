@@ -5,6 +5,7 @@ package policycmd
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -176,11 +177,11 @@ func (s *simulation) judge(ctx context.Context, by *toolset.State, c *engine.Pla
 	}
 	args, _ := tool.DecodeArgs(c.Args) // which the server did then
 	e, err := by.Explain(ctx, toolset.TrialCall{Tool: c.Tool, Args: args, By: c.By})
-	now, why, mask := "cannot be judged", "", c.Mask
+	now, why, mask := "cannot be judged", approval.ErrMasked.Error(), c.Mask
 	switch {
 	case err == nil:
 		now, why, mask = string(e.Action), strings.Join(e.Decisive(), ", "), approval.Union(mask, e.Merged.Mask)
-	case len(mask) == 0: // else it may have what is masked
+	case len(mask) == 0 || errors.Is(err, tool.ErrUnknownTool):
 		why = err.Error()
 	}
 	switch {

@@ -89,6 +89,7 @@ type PlannedCall struct {
 	Tool  string          `json:"tool"`
 	Args  json.RawMessage `json:"args"`
 	Alias string          `json:"alias,omitempty"`
+	Mask  []string        `json:"mask,omitempty"` // of the gates of Tool, see [approval.Terms]
 }
 
 // PlannedAsk is a question of the planner itself, answered by any message.

@@ -71,6 +71,7 @@ func (c *PlannedCall) appendJSON(dst []byte) ([]byte, error) {
 	dst = append(dst, `,"args":`...)
 	dst, err := appendRaw(dst, c.Args)
 	dst = appendTextField(dst, `,"alias":`, c.Alias)
+	dst = appendTexts(dst, `,"mask":`, c.Mask)
 	return append(dst, '}'), err
 }
 

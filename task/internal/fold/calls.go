@@ -19,7 +19,7 @@ func (f *Fold) Calls() []task.CallStatus {
 		for _, c := range s.Progress {
 			at[c.ID] = len(all)
 			all = append(all, task.CallStatus{
-				ID: c.ID, Tool: c.Tool, Args: c.Args, State: string(c.State), Attempt: c.Attempt,
+				ID: c.ID, Tool: c.Tool, Args: c.Args, Mask: c.Mask, State: string(c.State), Attempt: c.Attempt,
 				Outcome: c.Outcome, Result: c.Result, Error: c.Error, Canceled: c.Canceled,
 			})
 		}

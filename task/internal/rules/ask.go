@@ -20,6 +20,10 @@ func (d *asking) askAbout(c *fold.Call, a *approval.Approval) error {
 // call.
 func (d *asking) fill(c *fold.Call, x *examined, a *approval.Approval) (err error) {
 	f := d.f
+	a.Terms.Mask = approval.Union(a.Terms.Mask, c.Mask) // also if a reload has taken a mask away
+	if of := d.approvalOf(c); of != nil {
+		a.Terms.Mask, a.Terms.MaskTask = approval.Union(a.Terms.Mask, of.Terms.Mask), a.Terms.MaskTask || of.Terms.MaskTask
+	}
 	a.V, a.State = 1, approval.Pending
 	if a.Terms.FourEyes {
 		a.Editors = f.EditorsOf(c)
@@ -114,14 +118,14 @@ func (d *asking) termsOf(c *fold.Call, x *examined) approval.Terms {
 
 // askTerms returns the terms of a question of a running tool. What authorizes is decided by the
 // approvers of the call, in the same ways; only the deadline and the allowed decisions, which
-// were chosen for the call, are the defaults for questions. Every question has the risk, the
-// masked places and the names of its call.
+// were chosen for the call, are the defaults for questions. Every question has the risk and the
+// names of its call.
 func (d *asking) askTerms(c *fold.Call, x *examined, q *tool.Question) approval.Terms {
 	own := d.rules.Policy.AskTerms()
 	terms := d.termsOf(c, x)
 	if !q.Kind.Authorizes() {
 		if of := d.approvalOf(c); of != nil {
-			own.Risk, own.Mask, own.Notify = of.Terms.Risk, of.Terms.Mask, of.Terms.Notify
+			own.Risk, own.Notify = of.Terms.Risk, of.Terms.Notify
 		}
 		if q.OfCall {
 			own.FourEyes, own.Elsewhere, own.Human = own.FourEyes || terms.FourEyes, own.Elsewhere || terms.Elsewhere, own.Human || terms.Human

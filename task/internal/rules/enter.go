@@ -150,7 +150,7 @@ func (d *entering) askAgain(c *fold.Call, x *examined, old *fold.Approval) error
 func (d *entering) entry(c *fold.Call, x *examined) *Execution {
 	e := &Execution{
 		Call: c.ID, Name: c.Tool, Tool: x.entry.Tool, Attempt: c.Attempt, Args: x.args,
-		Context: x.ctx, State: copyState(d.f.ToolState()), Output: c.Output, checked: x.checked, masks: d.rules.Policy.Masks(c.Tool),
+		Context: x.ctx, State: copyState(d.f.ToolState()), Output: c.Output, checked: x.checked, masks: d.rules.masks(c.Tool),
 	}
 	e.decision, e.note = d.f.DecisionOn(c.ID)
 	for _, a := range d.f.Approvals {

@@ -34,7 +34,17 @@ func (d *entering) finish(c *fold.Call, outcome task.Outcome, result json.RawMes
 	if err := d.closeAsks(c, "the call has ended"); err != nil {
 		return err
 	}
-	return d.record(approval.Audit{What: approval.AuditFinished, Call: c.ID, Tool: c.Tool, Outcome: string(outcome), Reason: problem, Approval: name, Grant: c.Grant, Attempt: c.Attempt})
+	return d.record(approval.Audit{What: approval.AuditFinished, Call: c.ID, Tool: c.Tool, Outcome: string(outcome), Reason: d.auditedWhy(c, outcome, problem), Approval: name, Grant: c.Grant, Attempt: c.Attempt})
+}
+
+// auditedWhy returns why a call has ended, for the audit. The words of tools and persons, which may repeat
+// what gates hide, are left out.
+func (d *asking) auditedWhy(c *fold.Call, outcome task.Outcome, why string) string {
+	gated := outcome == task.OutcomeDenied || outcome == task.OutcomeExpired
+	if a := d.approvalOf(c); why == "" || gated || len(c.Mask) == 0 && (a == nil || !a.Hides()) {
+		return why
+	}
+	return approval.ErrMasked.Error()
 }
 
 // complete gives a call its result and publishes it.
@@ -101,6 +111,9 @@ func (d *entering) unknown(c *fold.Call, cause event.Cause, why string) error {
 func (d *asking) redact(c *fold.Call, err error) error {
 	if a := d.approvalOf(c); a != nil {
 		err = a.Redact(err)
+	}
+	if len(c.Mask) > 0 {
+		return approval.ErrMasked
 	}
 	return d.rules.redact(c.Tool, err)
 }

@@ -81,7 +81,7 @@ func (r *Rules) callAfter(ctx *task.ReadonlyContext, hook task.AfterHook, what s
 	defer r.guard(ctx.TaskID(), what, &err)
 	defer func(name string) {
 		if p := recover(); p != nil {
-			if r.Policy.Masks(name) {
+			if r.masks(name) {
 				p = approval.ErrMasked
 			}
 			panic(p) // for guard

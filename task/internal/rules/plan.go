@@ -293,7 +293,9 @@ func (d *advancing) planned(s *task.Step) *event.StepPlanned {
 		if alias != "" && (mark != "" || !d.f.Takes(alias) || slices.ContainsFunc(planned.Calls, func(c event.PlannedCall) bool { return c.Alias == alias })) {
 			alias = "" // it could be taken for another call, maybe one that a restoration has lost
 		}
-		planned.Calls = append(planned.Calls, event.PlannedCall{ID: approval.CallID(planned.Step, i+1, mark), Tool: c.Tool, Args: wellFormed(c.Args), Alias: alias})
+		call := event.PlannedCall{ID: approval.CallID(planned.Step, i+1, mark), Tool: c.Tool, Args: wellFormed(c.Args), Alias: alias}
+		call.Mask, _ = d.rules.Policy.Mask(c.Tool)
+		planned.Calls = append(planned.Calls, call)
 	}
 	if s.Ask != nil {
 		planned.Ask = &event.PlannedAsk{Auth: s.Ask.Auth}

@@ -68,27 +68,22 @@ func (d *asking) question(pending []*approval.Approval, no *a2a.Message) (q *que
 		return nil, fmt.Errorf("present approvals: %w", err)
 	}
 	all := make([]*approval.Approval, len(pending))
-	masks, bare := false, false
+	hides := false
 	for i, a := range pending {
 		all[i] = a.For(sight.Of(sight.Overseer, sight.Task))
-		masks, bare = masks || a.Hides(), bare || a.Terms.MaskTask
-	}
-	switch {
-	case bare:
-		q.masked = d.rules.message(bareQuestion)
-	case masks:
-		if q.masked, err = d.rules.Presenter.Question(all, no); err != nil {
-			return nil, fmt.Errorf("present masked approvals: %w", err)
+		if hides = hides || a.Hides(); a.Terms.MaskTask {
+			no = nil // a message of the conversation
 		}
-	default:
+	}
+	if !hides {
 		return q, nil
+	}
+	if q.masked, err = d.rules.Presenter.Question(all, no); err != nil {
+		return nil, fmt.Errorf("present masked approvals: %w", err)
 	}
 	q.masked.ID = q.whole.ID
 	return q, nil
 }
-
-// bareQuestion is a question to those from whom a gate keeps the task.
-const bareQuestion = "A call waits for a decision. A gate keeps this task from all but its requester and those who decide."
 
 // add adds a part to both forms.
 func (q *question) add(p *a2a.Part) {

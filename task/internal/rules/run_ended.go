@@ -257,7 +257,7 @@ func (in LateResult) put(d *Draft) error {
 	if err := d.add(event.KindLate, e); err != nil {
 		return err
 	}
-	return d.record(approval.Audit{What: approval.AuditLate, Call: c.ID, Tool: c.Tool, Reason: e.Error, Attempt: in.Entry.Attempt})
+	return d.record(approval.Audit{What: approval.AuditLate, Call: c.ID, Tool: c.Tool, Reason: d.auditedWhy(c, task.OutcomeError, e.Error), Attempt: in.Entry.Attempt})
 }
 
 // maxActions bounds the actions of a call, in bytes.

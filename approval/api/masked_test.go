@@ -1,0 +1,212 @@
+package api_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	a2aserver "a2a-server"
+	"a2a-server/approval"
+	"a2a-server/auth"
+	"a2a-server/client"
+	"a2a-server/tool"
+	"a2a-server/tool/functiontool"
+)
+
+// hidden is what gates of the tests mask, and tools repeat. Messages, which are not masked, have it escaped.
+const hidden, escaped = "DE4711", `\u0044E4711`
+
+// pays returns the text of a call.
+func pays(amount any, iban, how string) string {
+	return fmt.Sprintf(`/pay {"amount":%v,"iban":"`+iban+`","how":%q}`, amount, how)
+}
+
+// repeats returns a tool that says its iban in what it asks and in its errors.
+func repeats(t *testing.T) tool.CallableTool {
+	t.Helper()
+	type args struct {
+		Amount float64 `json:"amount"`
+		IBAN   string  `json:"iban,omitempty"`
+		How    string  `json:"how,omitempty"`
+	}
+	one, err := functiontool.New(functiontool.Config{Name: "pay", Description: "pays"}, func(ctx tool.Context, a args) (map[string]any, error) {
+		if _, again := tool.Resumed(ctx); again {
+			return map[string]any{"paid": a.Amount}, nil
+		}
+		q := tool.Question{ID: "q", Hint: "is " + a.IBAN + " right?", OfCall: true, Payload: map[string]any{"account": a.IBAN}}
+		q.Schema = map[string]any{"type": "object", "properties": map[string]any{"account": map[string]any{"enum": []any{a.IBAN, "another"}}}}
+		switch a.How {
+		case "form":
+			q.Kind = tool.AskForm
+		case "confirm":
+			q.Kind = tool.AskConfirm
+		case "question":
+			q.Kind, q.Schema = tool.AskQuestion, nil
+		case "fail":
+			return nil, errors.New("there is no account " + a.IBAN)
+		case "lose":
+			return nil, fmt.Errorf("%w: at %s", tool.ErrOutcomeUnknown, a.IBAN)
+		default:
+			return map[string]any{"paid": a.Amount}, nil
+		}
+		return nil, &tool.Suspension{Asks: []tool.Question{q}}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return one
+}
+
+// What gates of a tool mask is shown to nobody without the right to it, whatever has become of the call:
+// in the approvals, calls and audit of its task, and in A2A.
+func TestMasksOfEveryCall(t *testing.T) {
+	t.Parallel()
+	mask := approval.Terms{Mask: []string{"/iban"}, Approvers: &approval.Approvers{Roles: []string{"cfo"}}, Elsewhere: true}
+	kept := approval.Terms{MaskTask: true, Approvers: mask.Approvers, Elsewhere: true}
+	both := mask
+	both.MaskTask = true
+	granted := mask
+	granted.Grants = &approval.GrantTerms{Scopes: approval.GrantScopes(), Uses: 5, Vary: []string{"/iban"}}
+	small := approval.Gate{Tool: "pay", Name: "small", Terms: approval.Terms{Approvers: mask.Approvers}}
+	large := approval.Gate{Tool: "pay", Name: "large", When: above(1000), Terms: mask}
+	decided := func(w *world, a client.Approval, d client.Decision) {
+		whole := into[client.ApprovalDetail](w.get(cfo, "/approvals/"+a.ID).want(200)).Approval
+		d.Digest = whole.Digest
+		if got := w.post(cfo, decisionOf(a), d); got.status != 200 && got.status != 202 {
+			w.t.Fatalf("%s: %d %s", d.Decision, got.status, got.raw)
+		}
+	}
+	second := func(w *world, task string) (a client.Approval) {
+		w.poll("the second approval", func() bool {
+			all := into[client.ApprovalPage](w.get(cfo, "/approvals?task="+task).want(200)).Items
+			if len(all) > 1 {
+				a = all[1]
+			}
+			return len(all) > 1
+		})
+		return a
+	}
+	asks := func(how string, answer client.Decision) func(w *world) string {
+		return func(w *world) string {
+			a := w.ask(alice, pays(5, escaped, how))[0]
+			decided(w, a, client.Decision{Decision: client.Approve})
+			if answer.Decision != "" {
+				decided(w, second(w, a.Task), answer)
+			}
+			return a.Task
+		}
+	}
+	edit := func(from, to float64, iban string) func(w *world) string {
+		return func(w *world) string {
+			a := w.ask(alice, pays(from, iban, ""))[0]
+			decided(w, a, client.Decision{Decision: client.Edit, Arguments: json.RawMessage(fmt.Sprintf(`{"amount":%v,"iban":%q}`, to, hidden))})
+			return a.Task
+		}
+	}
+	send := func(text string) func(w *world) string {
+		return func(w *world) string { return string(w.As(alice).Send(text).ID) }
+	}
+	grant := func(how string) func(w *world) string {
+		return func(w *world) string {
+			a := w.ask(alice, pays(5, "DE1", how))[0]
+			decided(w, a, client.Decision{Decision: client.Approve, Grant: &client.GrantRequest{Scope: "time", Seconds: 3600}})
+			return string(w.As(alice).Send(pays(5, escaped, how)).ID)
+		}
+	}
+	for name, tc := range map[string]struct {
+		gates []approval.Gate
+		plays func(w *world) (task string)
+	}{
+		"started by a grant":           {[]approval.Gate{{Tool: "pay", Terms: granted}}, grant("")},
+		"started by a grant, and asks": {[]approval.Gate{{Tool: "pay", Terms: granted}}, grant("question")},
+		"denied":                       {[]approval.Gate{{Tool: "pay", Name: "never", Action: approval.ActionDeny, When: above(9), Terms: approval.Terms{Mask: mask.Mask}}}, send(pays(10, escaped, ""))},
+		"allowed":                      {[]approval.Gate{large}, send(pays(10, escaped, ""))},
+		"invalid":                      {[]approval.Gate{{Tool: "pay", Terms: mask}}, send(pays(`"ten"`, escaped, ""))},
+		"asked by another gate":        {[]approval.Gate{small, large}, func(w *world) string { return w.ask(alice, pays(5, escaped, ""))[0].Task }},
+		"edited into a gate":           {[]approval.Gate{small, large}, edit(5, 5000, "old")},
+		"edited out of a gate":         {[]approval.Gate{small, large}, edit(5000, 5, escaped)},
+		"form":                         {[]approval.Gate{{Tool: "pay", Terms: mask}}, asks("form", client.Decision{})},
+		"form with an answer":          {[]approval.Gate{{Tool: "pay", Terms: mask}}, asks("form", client.Decision{Decision: client.Respond, Response: json.RawMessage(`{"account":"` + hidden + `"}`)})},
+		"confirmation with an edit":    {[]approval.Gate{{Tool: "pay", Terms: mask}}, asks("confirm", client.Decision{Decision: client.Edit, Arguments: json.RawMessage(`{"account":"` + hidden + `"}`)})},
+		"supplied result":              {[]approval.Gate{{Tool: "pay", Terms: both}}, asks("lose", client.Decision{Decision: client.Respond, Response: json.RawMessage(`"` + hidden + `"`)})},
+		"failed":                       {[]approval.Gate{{Tool: "pay", Terms: both}}, asks("fail", client.Decision{})},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := maskedWorld(t, tc.gates)
+			task := tc.plays(w)
+			w.settles(task)
+			for _, who := range []auth.Principal{vera, pete, olga} {
+				w.hides(who, task)
+			}
+		})
+	}
+	// A task that is kept is kept in the API, too, where a running tool asks.
+	w := maskedWorld(t, []approval.Gate{{Tool: "pay", Terms: kept}})
+	task := asks("question", client.Decision{Decision: client.Respond, Response: json.RawMessage(`"` + hidden + `"`)})(w)
+	w.settles(task)
+	for _, a := range into[client.ApprovalPage](w.get(vera, "/approvals?task="+task).want(200)).Items {
+		if raw, _ := json.Marshal([]any{a.Hint, a.Payload, a.Schema, a.Resolution}); a.Question != "" && strings.Contains(string(raw), hidden) {
+			t.Errorf("of a kept task a viewer sees the approval %s", raw)
+		}
+	}
+}
+
+// Who may decide one approval of a call, and not another, does not see in the first what the second masks.
+func TestRunOfSeveralApprovals(t *testing.T) {
+	t.Parallel()
+	p := approval.Terms{Mask: []string{"/iban"}, Approvers: &approval.Approvers{Roles: []string{"cfo"}}}
+	w := maskedWorld(t, []approval.Gate{{Tool: "pay", Name: "any"}, {Tool: "pay", Name: "large", When: above(1000), Terms: p}})
+	first := w.ask(alice, "/pay amount=5 iban=old")[0]
+	w.post(olga, decisionOf(first), client.Decision{Decision: client.Edit, Digest: first.Digest, Arguments: json.RawMessage(`{"amount":5000,"iban":"older"}`)}).want(202)
+	second := into[client.ApprovalPage](w.get(cfo, "/approvals?task="+first.Task).want(200)).Items[1]
+	second = into[client.ApprovalDetail](w.get(cfo, "/approvals/"+second.ID).want(200)).Approval
+	w.post(cfo, decisionOf(second), client.Decision{Decision: client.Edit, Digest: second.Digest, Arguments: json.RawMessage(`{"amount":6000,"iban":"` + hidden + `"}`)}).want(200)
+	w.settles(first.Task)
+	if run := into[client.ApprovalDetail](w.get(olga, "/approvals/"+first.ID).want(200)).Run; run == nil || strings.Contains(string(run.Arguments), hidden) {
+		t.Errorf("who may decide the first approval alone sees the run %+v", run)
+	}
+	if run := into[client.ApprovalDetail](w.get(cfo, "/approvals/"+first.ID).want(200)).Run; run == nil || !strings.Contains(string(run.Arguments), hidden) {
+		t.Errorf("who may decide both sees the run %+v", run)
+	}
+}
+
+func maskedWorld(t *testing.T, gates []approval.Gate) *world {
+	t.Helper()
+	p, err := approval.NewPolicy(approval.PolicyConfig{Gates: gates})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newWorld(t, func(c *a2aserver.Config) {
+		c.Policy, c.Tools = p, []tool.Toolset{tool.NewToolset("shop", repeats(t))}
+	})
+}
+
+// settles waits until a task has ended or asks.
+func (w *world) settles(task string) {
+	w.t.Helper()
+	w.poll("the task rests", func() bool {
+		d := into[client.TaskDetail](w.get(vera, "/tasks/"+task).want(200))
+		return d.Task.State != "working" && d.Task.State != "submitted"
+	})
+}
+
+// hides looks for the hidden word in all that a reader gets of a task.
+func (w *world) hides(who auth.Principal, task string) {
+	w.t.Helper()
+	paths := []string{"/approvals", "/approvals?state=settled", "/approvals?task=" + task, "/tasks/" + task, "/grants"}
+	if who.Subject == vera.Subject {
+		paths = append(paths, "/audit?limit=1000")
+	}
+	for _, a := range into[client.ApprovalPage](w.get(who, "/approvals?task="+task).want(200)).Items {
+		paths = append(paths, "/approvals/"+a.ID)
+	}
+	for _, path := range paths {
+		if got := string(w.get(who, path).raw); strings.Contains(got, hidden) {
+			at := strings.Index(got, hidden)
+			w.t.Errorf("%s sees at %s: …%s", who.Subject, path, got[max(0, at-200):at+len(hidden)])
+		}
+	}
+}
