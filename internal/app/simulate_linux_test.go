@@ -55,7 +55,7 @@ deny -> allow: pay {"amount":5,"to":"•••"}
   then: the gate "never" does not allow this call of "pay"
   now: -
 
-ask -> deny: pay {"amount":5000,"to":"•••"}
+ask -> deny: pay {"amount":"•••","to":"•••"}
   c1.1 of task …, …, by anonymous
   then: big
   now: none
