@@ -51,8 +51,9 @@ type Verdict struct {
 // arguments masked by any gate are masked, also in the hint and in the reason of a denial. A
 // tool that is declared destructive makes the terms so. The tool's own gate demands the
 // defaults, but beside other gates no deadline: a gate can set a deadline for a tool that asks
-// by itself. Gate and hint come from the most specific gate that asks: exact gates first, then
-// patterns, each in the order of the configuration, then the tool's own gate.
+// by itself. Gate is the most specific gate that asks: exact gates first, then patterns, each in
+// the order of the configuration, then the tool's own gate. The hint has the questions of all
+// gates, in that order.
 func (p *Policy) Judge(ctx agent.ReadonlyContext, t tool.Tool, args map[string]any) Verdict {
 	return p.judge(ctx, t, args, nil /* tell */)
 }
@@ -265,11 +266,11 @@ func (j *judgement) ask() Verdict {
 	if len(j.asks) > 0 || !j.toolAsks {
 		v.Terms.Gate = all[0].Name
 		v.Reason = "gate " + quote(all[0].Name) + " asks"
-		v.Hint = j.hint(all[0].Hint)
+		v.Hint = j.hint(all)
 	} else {
 		v.Terms.Gate = GateTool
 		v.Reason = "the tool itself asks"
-		v.Hint = j.hint("")
+		v.Hint = j.hint(nil)
 	}
 	destructive, err := safely(func() (bool, error) { return tool.AnnotationsOf(j.tool).Destructive, nil })
 	if err != nil {
@@ -316,14 +317,20 @@ func (j *judgement) calledDestructive() bool {
 	return says || err != nil
 }
 
-// hint returns a gate's question with the tool's own text below it, else the tool's text, else
-// the default.
-func (j *judgement) hint(question string) string {
-	text, err := j.fill(question)
-	if err != nil {
-		j.problem("the hint", err)
+// hint returns the questions of gates, each once, with the tool's own text below them, else the tool's
+// text, else the default.
+func (j *judgement) hint(gates []*gate) string {
+	var questions []string
+	for _, g := range gates {
+		question, err := j.fill(g.Hint)
+		if err != nil {
+			j.problem("the hint", err)
+		}
+		if question != "" && !slices.Contains(questions, question) {
+			questions = append(questions, question)
+		}
 	}
-	own := j.toolHint()
+	text, own := visible.Shorten(strings.Join(questions, "\n"), maxHint), j.toolHint()
 	switch {
 	case text != "" && own != "":
 		return text + "\nThe tool says: " + own
@@ -332,7 +339,7 @@ func (j *judgement) hint(question string) string {
 	case own != "":
 		return own
 	}
-	text, err = safely(func() (string, error) { return DefaultHint(j.name, maskedArgs(j.args, j.mask)) })
+	text, err := safely(func() (string, error) { return DefaultHint(j.name, maskedArgs(j.args, j.mask)) })
 	if err != nil {
 		j.problem("showing the arguments", err)
 		return fmt.Sprintf("May the tool %s run? Its arguments cannot be shown.", quote(j.name))

@@ -90,6 +90,7 @@ func TestMaskInHints(t *testing.T) {
 	}{
 		"by name":             {[]Gate{{Tool: "pay", Hint: "To {to} at {iban}?", Terms: mask}}, fakeTool{}, `To "bob" at "•••"?`},
 		"by pointer":          {[]Gate{{Tool: "pay", Hint: "{/iban} {/card/number} {/card/x/y} {/to/x}", Terms: mask}}, fakeTool{}, `"•••" "•••" "•••" {/to/x}`},
+		"of two gates":        {[]Gate{{Tool: "pay", Hint: "{to}?"}, {Tool: "pay", Name: "b", Hint: "{to}?"}, {Tool: "*", Hint: "Is {iban} known?", Terms: mask}}, fakeTool{}, "\"bob\"?\nIs \"•••\" known?"},
 		"of another gate":     {[]Gate{{Tool: "pay", Hint: "{iban}?"}, {Tool: "*", Terms: mask}}, fakeTool{}, `"•••"?`},
 		"the default":         {[]Gate{{Tool: "pay", Terms: mask}}, fakeTool{}, `May the tool "pay" run with these arguments? {"card":"•••","iban":"•••","to":"bob"}`},
 		"a denial":            {[]Gate{{Tool: "pay", Action: ActionDeny, Hint: "not to {iban}", Terms: mask}}, fakeTool{}, `the gate "gate:pay" does not allow this call of "pay": not to "•••"`},
