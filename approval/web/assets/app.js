@@ -191,28 +191,45 @@
   };
   if (root.dataset.live && refresh && window.EventSource) connect();
 
+  // Who comes back to this page has not asked for its panel again.
+  const address = new URL(location.href);
+  if (address.searchParams.has('do')) { address.searchParams.delete('do'); history.replaceState(null, '', address); }
+
   // Decisions: not twice, not by Enter, and not by a press that was meant for something else: for
   // another window that was here a moment ago, or for what this one has shown before it changed.
   const moment = 600; // ms, longer than a double click
-  let changed = loaded, pressedEarly = false, lastTouch = -Infinity, sent = false;
-  const stir = () => { changed = performance.now(); pressedEarly = false; };
+  const down = new Set(); // the pointer and the keys that are pressed, and began to be here
+  let changed = loaded, early = false, released = -Infinity, sent = false, mine = null;
+  const stir = () => { changed = performance.now(); if (down.size) early = true; };
   for (const name of ['focus', 'pageshow']) window.addEventListener(name, stir);
   document.addEventListener('visibilitychange', stir);
-  for (const name of ['pointerdown', 'keydown', 'click']) {
-    window.addEventListener(name, e => {
-      lastTouch = performance.now();
-      if (name !== 'click' && !e.repeat) pressedEarly = e.timeStamp - changed < moment;
-    }, true);
-  }
+  window.addEventListener('blur', () => down.clear());
+  // A press is early if it, or one that goes on meanwhile, began too soon after a change.
+  const press = (what, at) => {
+    down.delete(what);
+    early = at - changed < moment || early && down.size > 0;
+    down.add(what);
+  };
+  const release = what => { if (down.delete(what)) released = performance.now(); };
+  const capture = (names, f) => { for (const name of names) window.addEventListener(name, f, true); };
+  capture(['pointerdown'], e => press('pointer', e.timeStamp));
+  capture(['pointerup', 'pointercancel'], () => release('pointer'));
+  // A key that has been held down since before is none of this page's, while it repeats and when it goes up.
+  capture(['keydown', 'keyup'], e => {
+    if ((e.repeat || e.type === 'keyup') && !down.has(e.code)) { e.preventDefault(); e.stopImmediatePropagation(); return; }
+    if (e.type === 'keyup') release(e.code); else if (!e.repeat) press(e.code, e.timeStamp);
+    if (e.type === 'keyup' && e.key === 'Meta') down.clear(); // some systems tell of no other key meanwhile
+  });
   document.addEventListener('submit', e => {
     if (!e.target.matches('[data-decides]')) return;
-    const early = pressedEarly || performance.now() - changed < moment;
-    if (sent || early) e.preventDefault(); else sent = true;
-    if (!early) return;
-    const at = $('#say');
-    at.className = 'note held';
-    at.textContent = 'Not sent: the page had just changed or come to the front. Press again.';
-    setTimeout(() => { at.className = 'vh'; }, 4000);
+    const at = performance.now(), rushed = at - changed < moment || early && (down.size > 0 || at - released < moment);
+    if (sent || rushed) e.preventDefault(); else sent = true;
+    if (!rushed) return;
+    changed = at; // presses that just go on never count
+    const note = $('#say');
+    note.className = 'note held';
+    note.textContent = 'Not sent: the page had just changed or come to the front. Press again.';
+    setTimeout(() => { note.className = 'vh'; }, 4000);
   });
   window.addEventListener('pageshow', () => { sent = false; });
   document.addEventListener('keydown', e => { if (e.key === 'Enter' && e.target.matches('[data-approves] button')) e.preventDefault(); });
@@ -222,12 +239,14 @@
     input.addEventListener('input', check);
     check();
   }
-  // A panel opens by a person's hand, or because the server has opened it: an address may name a
+  // A panel opens by its own button or key, or because the server has opened it: an address may name a
   // text or an element within a closed panel, and a browser would open it.
+  capture(['click'], e => { mine = e.target.closest('summary')?.parentElement ?? mine; });
   document.addEventListener('toggle', e => {
     if (!e.target.matches('details:has([data-decides])') || !e.target.open) return;
     stir();
-    if (e.target.dataset.open === undefined && changed - lastTouch > 1000) { e.target.open = false; return; }
+    if (e.target.dataset.open === undefined && e.target !== mine) { e.target.open = false; return; }
+    mine = null;
     if (e.target.matches('#decide details')) ($('input:not([type=hidden],[type=radio]), textarea, select', e.target) || $('button:not([hidden])', e.target)).focus();
   }, true);
 
@@ -254,7 +273,7 @@
 
   // Keys
   let prefix = false;
-  const open = id => { const d = $('#p-' + id); if (d?.matches('form')) $('input:not([type=hidden]), textarea, select', d).focus(); else if (d) { d.open = true; $('summary', d)?.scrollIntoView({ block: 'nearest' }); } return !!d; };
+  const open = id => { const d = $('#p-' + id); if (d?.matches('form')) $('input:not([type=hidden]), textarea, select', d).focus(); else if (d) { mine = d; d.open = true; $('summary', d)?.scrollIntoView({ block: 'nearest' }); } return !!d; };
   const move = (step, pick) => {
     const all = $$('.rows a.sum');
     const at = all.indexOf(document.activeElement.closest('tr')?.querySelector('a.sum'));
@@ -273,6 +292,7 @@
       case 'x': { const box = row && $('input[form=batch]', row); if (box) { box.checked = !box.checked; picked(); } return !!box; }
       case 'a': case 'd': {
         const to = e.key === 'a' ? 'approve' : 'reject';
+        if (performance.now() - changed < moment) return true;
         if (row) { location.href = $('a.sum', row).href + '?do=' + to; return true; }
         return open(to) || e.key === 'a' && open('respond');
       }

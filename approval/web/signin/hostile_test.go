@@ -123,6 +123,7 @@ func TestSignInPreparesNothing(t *testing.T) {
 	t.Parallel()
 	for next, want := range map[string]string{
 		"/ui/approvals/a.1?do=approve": "/ui/approvals/a.1", "/ui/approvals/a.1?x=1&do=reject": "/ui/approvals/a.1", "/ui/batch?id=a.1&id=a.2": "/ui", "/ui/%62atch?id=a.1": "/ui",
+		"/ui/./batch?id=a.1": "/ui", "/ui/%2e/batch?id=a.1": "/ui", "/ui/./try?text=%2Fpay": "/ui",
 		"/ui/try?task=t1&text=approve&context=c": "/ui/try?task=t1", "/ui/try?text=%2Fpay": "/ui/try", "/ui/tasks?context=c": "/ui/tasks?context=c",
 	} {
 		if got := signin.Local(next); got != want {

@@ -176,7 +176,7 @@ func Local(next string) string {
 	case err != nil, len(next) > maxNext, strings.ContainsFunc(next, clean),
 		u.Scheme != "", u.Host != "", u.User != nil, u.Opaque != "",
 		u.Path != Pages && !strings.HasPrefix(u.Path, Pages+"/"),
-		strings.Contains(u.Path, "//"), slices.Contains(strings.Split(u.Path, "/"), ".."), strings.ContainsFunc(u.Path, clean),
+		strings.Contains(u.Path, "//"), slices.ContainsFunc(strings.Split(u.Path, "/"), func(s string) bool { return s == "." || s == ".." }), strings.ContainsFunc(u.Path, clean),
 		strings.HasPrefix(u.Path, Path), u.Path == OutPath:
 		return Pages
 	}

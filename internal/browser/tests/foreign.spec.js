@@ -6,10 +6,17 @@ import { test as base, expect, followLink } from '../server.js';
 
 const test = base.extend({
   // foreign is the port of a site with a page that sends its window to the address in ?to= under a
-  // popup.
+  // popup; on /lure it does so at the first press, without one, and goes back where ?to= is empty.
   foreign: async ({}, use) => { // eslint-disable-line no-empty-pattern
     const site = createServer((request, response) => {
       response.setHeader('Content-Type', 'text/html');
+      if (request.url.startsWith('/lure')) {
+        response.end(`<!doctype html><body style="height:100vh"><p>Press and hold!</p><script>
+const to = new URLSearchParams(location.search).get('to');
+onkeydown = onclick = () => { if (to) location = to; else history.back(); };
+</script>`);
+        return;
+      }
       response.end(request.url.startsWith('/popup') ? '<!doctype html>Click twice!<script>onmousedown = () => close()</script>' : `<!doctype html><button>Play</button><script>
 document.querySelector('button').onclick = () => { open('/popup', '_blank', 'popup,width=1280,height=800'); location = new URLSearchParams(location.search).get('to'); }
 </script>`);
@@ -40,7 +47,7 @@ for (const host of ['127.0.0.1', 'localhost']) {
       const spot = await middle(page.getByRole('button', { name: button }));
       await page.goto(`http://${host}:${foreign}/?to=${encodeURIComponent(server.url + path)}`);
       const [popup] = await Promise.all([page.waitForEvent('popup'), page.getByText('Play').click()]);
-      await page.waitForURL((url) => url.href === server.url + path);
+      await page.waitForURL((url) => url.href.startsWith(server.url + path.split('?')[0]));
       await page.waitForTimeout(700); // longer than the page's first moment
       await popup.mouse.move(...spot);
       await Promise.all([popup.waitForEvent('close'), popup.mouse.down().catch(() => {})]);
@@ -137,3 +144,86 @@ test('the buttons of a batch are below all of its calls', async ({ page, server 
     expect(await call.locator('.val').evaluateAll((values) => values.filter((v) => v.scrollHeight > v.clientHeight + 1).length)).toBe(0);
   }
 });
+
+// What goes on while the window changes: a key that is held down repeats here, and presses do not stop.
+const lure = (page, server, foreign, path) => page.goto(`http://localhost:${foreign}/lure?to=${path ? encodeURIComponent(server.url + path) : ''}`);
+const during = async (ms, act) => { for (const end = Date.now() + ms; Date.now() < end;) await act(); };
+const hold = async (page, key, ms) => {
+  await during(ms, async () => { await page.keyboard.down(key); await page.waitForTimeout(30); });
+  await page.keyboard.up(key);
+};
+const clicks = (page, spot, ms) => during(ms, async () => { await page.mouse.click(...spot); await page.waitForTimeout(150); });
+const answers = (page) => page.waitForTimeout(300); // a form that is sent has been answered by then
+const openPanels = (page) => page.locator('main details[open]:has([data-decides])').count();
+
+test.describe('presses that go on', () => {
+  test.use({ config: 'tools: [{builtin: demo}, {builtin: ask_user}]\ngates: [{tool: echo, name: talk}]\n' });
+
+  test('a key that is held down decides nothing and opens no panel', async ({ page, server, foreign }) => {
+    const [one, two] = [await asks(server, '/echo one'), await asks(server, '/echo two')];
+    const form = { type: 'object', properties: { answer: { type: 'string', default: 'yes' } } };
+    const question = await asks(server, `/ask_user ${JSON.stringify({ question: 'Delete it?', form })}`);
+    for (const [path, key] of [
+      [`/ui/approvals/${one.id}#:~:text=Enter%20does%20not%20send%20this`, 'Space'],
+      [`/ui/approvals/${one.id}`, 'a'],
+      [`/ui/approvals/${one.id}`, 'd'],
+      [`/ui/batch?id=${one.id}&id=${two.id}#:~:text=Approve%202%20and%20run`, 'Shift'],
+      [`/ui/approvals/${question.id}#f:answer`, 'Enter'],
+      [`/ui/try?task=${question.task}#f:answer${question.id}`, 'Enter'],
+    ]) {
+      await lure(page, server, foreign, path);
+      await hold(page, key, 1500);
+      await answers(page);
+      expect(await openPanels(page), path).toBe(0);
+      expect([await state(server, one), await state(server, question)], path).toEqual(['pending', 'pending']);
+    }
+  });
+
+  test('keys that are pressed in turn approve nothing', async ({ page, server, foreign }) => {
+    const one = await asks(server, '/echo one');
+    await lure(page, server, foreign, `/ui/approvals/${one.id}`);
+    await during(2500, async () => { for (const key of ['a', 'Space']) { await page.keyboard.press(key); await page.waitForTimeout(90); } });
+    await answers(page);
+    expect(await state(server, one)).toBe('pending');
+  });
+
+  test('clicks that go on decide and cancel nothing', async ({ page, server, foreign }) => {
+    const one = await asks(server, '/echo one');
+    await page.goto(`${server.url}/ui/tasks/${one.task}`);
+    const cancel = await middle(page.getByRole('button', { name: 'Cancel this call' }));
+    await lure(page, server, foreign, `/ui/tasks/${one.task}`);
+    await clicks(page, cancel, 2000);
+    await followLink(page, server, `/ui/approvals/${one.id}?do=approve`);
+    const go = await middle(page.getByRole('button', { name: 'Approve and run' }));
+    await lure(page, server, foreign, '');
+    await clicks(page, go, 2000);
+    await answers(page);
+    expect(await state(server, one)).toBe('pending');
+  });
+
+  test('going back from elsewhere opens no panel', async ({ page, server, foreign }) => {
+    const one = await asks(server, '/echo one');
+    await followLink(page, server, `/ui/approvals/${one.id}?do=approve`);
+    await lure(page, server, foreign, '');
+    await page.keyboard.press('Shift');
+    await page.waitForURL((url) => url.href.startsWith(server.url));
+    expect(await openPanels(page)).toBe(0);
+  });
+});
+
+for (const [what, happens] of Object.entries({
+  'when the window gets the focus': async (page) => { await page.mouse.down(); await page.evaluate(() => window.dispatchEvent(new Event('focus'))); },
+  'with another key meanwhile': async (page) => { await page.evaluate(() => window.dispatchEvent(new Event('focus'))); await page.mouse.down(); await page.keyboard.press('Shift'); },
+})) {
+  test(`a press that is under way ${what} decides nothing`, async ({ page, server }) => {
+    const one = await asks(server, '/echo one');
+    await followLink(page, server, `/ui/approvals/${one.id}?do=approve`);
+    await page.mouse.move(...await middle(page.getByRole('button', { name: 'Approve and run' })));
+    await page.waitForTimeout(700);
+    await happens(page);
+    await page.waitForTimeout(700);
+    await page.mouse.up();
+    await answers(page);
+    expect(await state(server, one)).toBe('pending');
+  });
+}
