@@ -57,7 +57,7 @@ test('the keyboard alone decides', async ({ page, server }) => {
   await page.keyboard.press('j');
   await page.keyboard.press('Enter');
   await expect(page.locator('#decide')).toBeVisible();
-  await page.waitForTimeout(400);
+  await page.waitForTimeout(700); // nor for a panel
   await page.keyboard.press('a');
   await expect(page.getByLabel(/Type transfer_money/)).toBeFocused();
   await page.waitForTimeout(700); // a panel takes no decision in its first moment
