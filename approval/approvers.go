@@ -44,7 +44,8 @@ func (s *Approvers) Include(p auth.Principal, call *condition.Facts) bool {
 
 // same reports whether both name the same roles and subjects, now and later, in the same order.
 func (s *Approvers) same(o Approvers) bool {
-	return slices.Equal(s.Roles, o.Roles) && slices.Equal(s.Subjects, o.Subjects) && slices.Equal(s.Escalated, o.Escalated) && s.When == o.When
+	return slices.Equal(s.Roles, o.Roles) && slices.Equal(s.Subjects, o.Subjects) && slices.Equal(s.Escalated, o.Escalated) && s.When == o.When &&
+		slices.EqualFunc(s.All, o.All, func(a, b Approvers) bool { return a.same(b) })
 }
 
 // clone returns a copy that shares nothing with s.

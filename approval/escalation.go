@@ -69,21 +69,23 @@ func (t *Terms) timeProblems() (problems []string) {
 	return problems
 }
 
-// escalation merges the escalations of gates: the earliest counts, and all that have its time are
-// one. Only the approvers of these gates get the roles, in asked, whose places are those of all.
-func escalation(all []Terms, asked []Need) (first Escalation) {
+// escalation merges the escalations of terms: the earliest counts, and all that have its time are
+// one. It takes the roles of the others from their needs in asked, whose places are those of all: an
+// escalation widens the approvers of its own gates only.
+func escalation(all []Terms, asked [][]Need) (first Escalation) {
 	for i := range all {
 		first.After = sooner(first.After, all[i].Escalate.After)
 	}
 	for i := range all {
-		e := all[i].Escalate
-		if e.IsZero() || e.After != first.After {
+		if e := all[i].Escalate; e.After == first.After {
+			first.Notify, first.AddRoles = Union(first.Notify, e.Notify), Union(first.AddRoles, e.AddRoles)
 			continue
 		}
-		first.Notify, first.AddRoles = Union(first.Notify, e.Notify), Union(first.AddRoles, e.AddRoles)
-		if who := asked[i].Approvers.clone(); who != nil {
-			who.Escalated = slices.Clone(e.AddRoles)
-			asked[i].Approvers = who
+		for n := range asked[i] {
+			if who := asked[i][n].Approvers.clone(); who != nil {
+				who.Escalated = nil
+				asked[i][n].Approvers = who
+			}
 		}
 	}
 	return first

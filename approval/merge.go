@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"reflect"
 	"slices"
 	"time"
 )
@@ -14,30 +15,67 @@ import (
 // MaskTask, which are of the tool: see [Policy.Mask].
 func together(gates []*gate, own bool, defaults Terms) Terms {
 	var all []Terms
-	var asked []Need
-	ends := -1 // rank of OnExpiry
-	end := defaults.OnExpiry
-	for _, g := range gates {
-		x := g.Terms.Completed(defaults)
-		all, asked = append(all, x), append(asked, Need{g.Name, max(x.People, 1), x.Approvers})
-		if (x.Expires > 0 || g.Terms.OnExpiry != "") && x.OnExpiry.rank() > ends {
-			end, ends = x.OnExpiry, x.OnExpiry.rank()
+	var asked [][]Need // of each
+	var grants *GrantTerms
+	add := func(name string, x Terms) {
+		if x.Approvers != nil {
+			x.Approvers.Escalated = slices.Clone(x.Escalate.AddRoles)
 		}
+		all, asked = append(all, x), append(asked, []Need{{name, max(x.People, 1), x.Approvers}})
+	}
+	for i, g := range gates {
+		x := g.Terms.Completed(defaults)
+		if x.Expires <= 0 && g.Terms.OnExpiry == "" {
+			x.OnExpiry = "" // it has no say
+		}
+		if grants = grants.both(x.Grants); i == 0 {
+			grants = x.Grants
+		}
+		add(g.Name, x)
 	}
 	if own {
 		x := Terms{}.Completed(defaults)
 		if len(gates) > 0 {
-			x.Expires = 0
+			x.Expires, x.OnExpiry = 0, ""
 		}
-		all, asked = append(all, x), append(asked, Need{GateTool, max(x.People, 1), x.Approvers})
+		add(GateTool, x)
 	}
-	t := Terms{OnExpiry: end, Escalate: escalation(all, asked)}
-	for i, x := range all[:len(gates)] { // the tool's own gate allows none, and has no say beside others: see Verdict.Own
-		if t.Grants = t.Grants.both(x.Grants); i == 0 {
-			t.Grants = x.Grants
-		}
+	t := mergeTerms(all, asked, defaults.OnExpiry)
+	t.Grants = grants // the tool's own gate allows none, and has no say beside others: see Verdict.Own
+	return t
+}
+
+// Both returns what t and u demand together of the approval of a call, with the gate of t: it is no looser
+// than either. Demands of u that t has change nothing in it.
+func (t Terms) Both(u Terms) Terms {
+	t, u = t.clone(), u.clone()
+	m := mergeTerms([]Terms{t, u}, [][]Need{t.demands(), u.demands()}, "" /* onExpiry */)
+	m.Mask, m.MaskTask = Union(t.Mask, u.Mask), t.MaskTask || u.MaskTask
+	m.Gate, m.Grants, m.Risk = t.Gate, t.Grants.both(u.Grants), t.Risk
+	if reflect.DeepEqual(m.Grants, t.Grants.both(t.Grants)) {
+		m.Grants = t.Grants // in its own form, as what follows
 	}
+	if m.Expires == 0 {
+		m.OnExpiry = t.OnExpiry
+	}
+	if slices.Equal(AllowedDecisions(KindCall, m), AllowedDecisions(KindCall, t)) {
+		m.Allowed = t.Allowed
+	}
+	if r := higher(t.risk(), u.risk()); r != m.risk() {
+		m.Risk = r
+	}
+	return m
+}
+
+// mergeTerms returns the combined terms of all, whose needs are asked, in their places, without a gate, grants and masks.
+// onExpiry is the end of a deadline where none of them has one.
+func mergeTerms(all []Terms, asked [][]Need, onExpiry OnExpiry) Terms {
+	t := Terms{OnExpiry: onExpiry, Escalate: escalation(all, asked)}
+	ends := -1 // rank of OnExpiry
 	for _, x := range all {
+		if (x.Expires > 0 || x.OnExpiry != "") && x.OnExpiry.rank() > ends {
+			t.OnExpiry, ends = x.OnExpiry, x.OnExpiry.rank()
+		}
 		t.FourEyes = t.FourEyes || x.FourEyes
 		t.Elsewhere = t.Elsewhere || x.Elsewhere
 		t.AuthRequired = t.AuthRequired || x.AuthRequired
@@ -51,11 +89,12 @@ func together(gates []*gate, own bool, defaults Terms) Terms {
 		t.Risk = higher(t.Risk, x.Risk)
 		t.Notify = Union(t.Notify, x.Notify)
 	}
-	if asked = needs(asked); len(asked) == 1 {
-		t.Approvers = asked[0].Approvers
+	needs := needs(slices.Concat(asked...))
+	if len(needs) == 1 {
+		t.Approvers = needs[0].Approvers
 	}
-	if len(asked) > 1 || len(asked) == 1 && asked[0].People > 1 {
-		t.Needs = asked
+	if len(needs) > 1 || len(needs) == 1 && needs[0].People > 1 {
+		t.Needs = needs
 	}
 	if t.Allowed != nil && len(AllowedDecisions(KindCall, t)) == 0 {
 		t.Allowed = []DecisionType{Reject, Cancel}
@@ -71,7 +110,7 @@ func common(a, b []DecisionType) []DecisionType {
 	case b == nil:
 		return a
 	}
-	return slices.DeleteFunc(a, func(v DecisionType) bool { return !slices.Contains(b, v) })
+	return slices.DeleteFunc(slices.Clone(a), func(v DecisionType) bool { return !slices.Contains(b, v) })
 }
 
 // sooner returns the shorter of two times; 0 is never.

@@ -211,92 +211,194 @@ func TestConditionOfADenialThatFails(t *testing.T) {
 	}
 }
 
-// Whoever may give an answer under several gates may give it under each of them alone, except that
-// one of the approvers of any gate may vote and reject; and a single vote that lets the call run
-// would do so under each of them alone.
+var (
+	answers    = []DecisionType{Approve, Edit, Reject, Cancel}
+	groupNames = []string{"a", "b", "c"}
+)
+
+// drawPolicy returns a policy of some gates about pay, and each of the gates alone.
+func drawPolicy(t *rapid.T) (all *Policy, each []*Policy, defaults Terms) {
+	draw := func() Terms {
+		terms := Terms{
+			FourEyes: rapid.Bool().Draw(t, "four eyes"), Elsewhere: rapid.Bool().Draw(t, "elsewhere"),
+			Expires:  rapid.SampledFrom([]time.Duration{0, -1, time.Minute, time.Hour}).Draw(t, "expires"),
+			OnExpiry: rapid.SampledFrom([]OnExpiry{"", ExpiryKeeps, ExpiryRejects, ExpiryCancels}).Draw(t, "on expiry"),
+			Allowed:  rapid.SliceOfNDistinct(rapid.SampledFrom(answers), 0, 4, rapid.ID).Draw(t, "allowed"),
+			Risk:     rapid.SampledFrom([]Risk{"", "", RiskLow, RiskHigh}).Draw(t, "risk"),
+			People:   rapid.IntRange(0, 2).Draw(t, "people"),
+		}
+		if len(terms.Allowed) == 0 {
+			terms.Allowed = nil
+		}
+		if named := rapid.SliceOfNDistinct(rapid.SampledFrom(groupNames), 0, 2, rapid.ID).Draw(t, "approvers"); len(named) > 0 {
+			terms.Approvers = &Approvers{Roles: named}
+		}
+		if after := rapid.SampledFrom([]time.Duration{0, time.Second, 30 * time.Second}).Draw(t, "escalates after"); after > 0 {
+			terms.Escalate = Escalation{After: after, AddRoles: []string{rapid.SampledFrom(groupNames).Draw(t, "escalates to")}}
+		}
+		if scopes := rapid.SliceOfNDistinct(rapid.SampledFrom(GrantScopes()), 0, 3, rapid.ID).Draw(t, "grants"); len(scopes) > 0 {
+			terms.Grants = &GrantTerms{Scopes: scopes, Max: rapid.SampledFrom([]time.Duration{0, time.Hour}).Draw(t, "longest"), Uses: rapid.IntRange(0, 2).Draw(t, "uses")}
+		}
+		return terms
+	}
+	defaults = draw()
+	defaults.Expires = max(0, defaults.Expires)
+	policy := func(gates ...Gate) *Policy {
+		p, err := NewPolicy(PolicyConfig{Gates: gates, Defaults: defaults})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	var gates []Gate
+	for i := range rapid.IntRange(1, 4).Draw(t, "gates") {
+		gates = append(gates, Gate{Name: fmt.Sprint("g", i), Tool: rapid.SampledFrom([]string{"pay", "p*", "*"}).Draw(t, "tool"), Terms: draw()})
+		each = append(each, policy(gates[i]))
+	}
+	return policy(gates...), each, defaults
+}
+
+// noLooser checks that whoever may give an answer on all terms may give it on each of them alone, except that
+// one of the approvers of any may vote and reject; and that a single vote that lets the call run would do so on
+// each of them alone.
+func noLooser(t *rapid.T, all Terms, each ...Terms) {
+	by := bob()
+	by.Roles = append([]string{auth.RoleRequester, auth.RoleApprover}, rapid.SliceOfDistinct(rapid.SampledFrom(groupNames), rapid.ID).Draw(t, "roles")...)
+	if rapid.Bool().Draw(t, "the requester") {
+		by.Subject = alice().Subject
+	}
+	decider := Decider{By: by, Via: rapid.SampledFrom([]string{ViaA2A, ViaAPI}).Draw(t, "via")}
+	answer := Decision{Type: rapid.SampledFrom(answers).Draw(t, "verb")}
+	if answer.Type == Edit {
+		answer.Args = []byte(`{}`)
+	}
+	escalated := rapid.Bool().Draw(t, "escalated")
+	on := func(terms Terms) *Approval {
+		return pending("t.a1", func(a *Approval) {
+			if now := asked(); escalated && !terms.Escalate.IsZero() && terms.Escalate.After == all.Escalate.After {
+				a.Escalated = &now
+			}
+			a.Terms = terms
+		})
+	}
+	of := on(all)
+	together := of.Check(answer, decider, asked())
+	runs := (answer.Type == Approve || answer.Type == Edit) && len(Open([]Vote{of.NewVote(decider, "d", nil, "", asked())}, of.Needs(), "d")) == 0
+	common := slices.ContainsFunc(answers, func(v DecisionType) bool {
+		return !slices.ContainsFunc(each, func(x Terms) bool { return x.Allowed != nil && !slices.Contains(x.Allowed, v) })
+	})
+	for _, alone := range each {
+		if !common {
+			alone.Allowed = []DecisionType{Reject, Cancel}
+		}
+		err := on(alone).Check(answer, decider, asked())
+		// Somebody may vote for another gate, or reject: the call does not run by that.
+		notIts := barredAs(err) == BarredApprovers || barredAs(err) == BarredWay && !alone.Elsewhere && !alone.FourEyes
+		if err != nil && together == nil && (runs || !notIts) {
+			t.Fatalf("%v is allowed under %+v, and not under %+v: %v", answer.Type, all, alone, err)
+		}
+		if runs && len(all.Needs) > 0 && slices.ContainsFunc(alone.Needs, func(n Need) bool { return n.People > 1 }) {
+			t.Fatalf("one vote is enough under %+v, and not under %+v", all, alone)
+		}
+		if alone.Expires > 0 && (all.Expires <= 0 || all.Expires > alone.Expires) {
+			t.Fatalf("it expires after %v, and under %s after %v", all.Expires, alone.Gate, alone.Expires)
+		}
+		if alone.Expires > 0 && all.OnExpiry.rank() < alone.OnExpiry.rank() {
+			t.Fatalf("its end is %q, and under %s %q", all.OnExpiry, alone.Gate, alone.OnExpiry)
+		}
+	}
+}
+
 func TestGatesTogetherAreNoLooser(t *testing.T) {
 	t.Parallel()
-	verbs := []DecisionType{Approve, Edit, Reject, Cancel}
-	roles := []string{"a", "b", "c"}
 	rapid.Check(t, func(t *rapid.T) {
-		draw := func() Terms {
-			terms := Terms{
-				FourEyes: rapid.Bool().Draw(t, "four eyes"), Elsewhere: rapid.Bool().Draw(t, "elsewhere"),
-				Expires:  rapid.SampledFrom([]time.Duration{0, -1, time.Minute, time.Hour}).Draw(t, "expires"),
-				OnExpiry: rapid.SampledFrom([]OnExpiry{"", ExpiryKeeps, ExpiryRejects, ExpiryCancels}).Draw(t, "on expiry"),
-				Allowed:  rapid.SliceOfNDistinct(rapid.SampledFrom(verbs), 0, 4, rapid.ID).Draw(t, "allowed"),
-			}
-			if len(terms.Allowed) == 0 {
-				terms.Allowed = nil
-			}
-			if named := rapid.SliceOfNDistinct(rapid.SampledFrom(roles), 0, 2, rapid.ID).Draw(t, "approvers"); len(named) > 0 {
-				terms.Approvers = &Approvers{Roles: named}
-			}
-			terms.People = rapid.IntRange(0, 2).Draw(t, "people")
-			return terms
+		all, gates, defaults := drawPolicy(t)
+		own := rapid.Bool().Draw(t, "the tool asks")
+		each := make([]Terms, 0, len(gates)+1)
+		for _, g := range gates {
+			each = append(each, g.Judge(nil, &fakeTool{name: "pay"}, nil).Terms)
 		}
-		defaults := draw()
-		defaults.Expires = max(0, defaults.Expires)
-		var gates []Gate
-		for i := range rapid.IntRange(1, 4).Draw(t, "gates") {
-			gates = append(gates, Gate{Name: fmt.Sprint("g", i), Tool: rapid.SampledFrom([]string{"pay", "p*", "*"}).Draw(t, "tool"), Terms: draw()})
-		}
-		terms := func(own bool, gates ...Gate) Terms {
-			p, err := NewPolicy(PolicyConfig{Gates: gates, Defaults: defaults})
+		if own {
+			p, err := NewPolicy(PolicyConfig{Defaults: defaults})
 			if err != nil {
 				t.Fatal(err)
 			}
-			return p.Judge(nil, &fakeTool{name: "pay", static: own}, nil).Terms
-		}
-		own := rapid.Bool().Draw(t, "the tool asks")
-		by := bob()
-		by.Roles = append([]string{auth.RoleRequester, auth.RoleApprover}, rapid.SliceOfDistinct(rapid.SampledFrom(roles), rapid.ID).Draw(t, "roles")...)
-		if rapid.Bool().Draw(t, "the requester") {
-			by.Subject = alice().Subject
-		}
-		decider := Decider{By: by, Via: rapid.SampledFrom([]string{ViaA2A, ViaAPI}).Draw(t, "via")}
-		answer := Decision{Type: rapid.SampledFrom(verbs).Draw(t, "verb")}
-		if answer.Type == Edit {
-			answer.Args = []byte(`{}`)
-		}
-		all := terms(own, gates...)
-		each := make([]Terms, 0, len(gates)+1)
-		for _, g := range gates {
-			each = append(each, terms(false, g))
-		}
-		if own {
-			alone := terms(true)
+			alone := p.Judge(nil, &fakeTool{name: "pay", static: true}, nil).Terms
 			alone.Expires = 0 // a gate sets that
 			each = append(each, alone)
 		}
-		of := pending("t.a1", func(a *Approval) { a.Terms = all })
-		together := of.Check(answer, decider, asked())
-		runs := (answer.Type == Approve || answer.Type == Edit) && len(Open([]Vote{of.NewVote(decider, "d", nil, "", asked())}, all.Needs, "d")) == 0
-		common := slices.ContainsFunc(verbs, func(v DecisionType) bool {
-			return !slices.ContainsFunc(each, func(x Terms) bool { return x.Allowed != nil && !slices.Contains(x.Allowed, v) })
-		})
-		for _, alone := range each {
-			if !common {
-				alone.Allowed = []DecisionType{Reject, Cancel}
+		noLooser(t, all.Judge(nil, &fakeTool{name: "pay", static: own}, nil).Terms, each...)
+	})
+}
+
+// The terms of before and those of other gates together are no looser than either, and what is demanded
+// already changes nothing.
+func TestBothTermsAreNoLooser(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		terms := func() Terms {
+			all, _, _ := drawPolicy(t)
+			return all.Judge(nil, &fakeTool{name: "pay", static: rapid.Bool().Draw(t, "the tool asks")}, nil).Terms
+		}
+		before, now := terms(), terms()
+		both := before.Both(now)
+		noLooser(t, both, before, now)
+		for _, of := range []Terms{before, now} {
+			if a, b := (&Approval{Terms: both}).Risk(), (&Approval{Terms: of}).Risk(); higher(b, a) != a {
+				t.Fatalf("the risk is %s, and alone %s", a, b)
 			}
-			one := pending("t.a1", func(a *Approval) { a.Terms = alone })
-			err := one.Check(answer, decider, asked())
-			// Somebody may vote for another gate, or reject: the call does not run by that.
-			notIts := barredAs(err) == BarredApprovers || barredAs(err) == BarredWay && !alone.Elsewhere && !alone.FourEyes
-			if err != nil && together == nil && (runs || !notIts) {
-				t.Fatalf("%v is allowed under %+v, and not under %+v: %v", answer.Type, all, alone, err)
+			if both.Grants != nil && !slices.ContainsFunc(both.Grants.Scopes, func(s GrantScope) bool { return of.Grants != nil && slices.Contains(of.Grants.Scopes, s) }) {
+				t.Fatalf("the grants are %+v, and alone %+v", both.Grants, of.Grants)
 			}
-			if runs && len(all.Needs) > 0 && slices.ContainsFunc(alone.Needs, func(n Need) bool { return n.People > 1 }) {
-				t.Fatalf("one vote is enough under %+v, and not under %+v", all, alone)
+			if twice := of.Both(of); !twice.Same(of) {
+				t.Fatalf("twice the same terms (-once +twice):\n%s", cmp.Diff(of, twice))
 			}
-			if alone.Expires > 0 && (all.Expires <= 0 || all.Expires > alone.Expires) {
-				t.Fatalf("it expires after %v, and under %s after %v", all.Expires, alone.Gate, alone.Expires)
+			again := both.Both(of)
+			if slices.Equal(both.Allowed, []DecisionType{Reject, Cancel}) {
+				again.Allowed = both.Allowed // without a common decision it is these, and one of them may not be among its own
 			}
-			if alone.Expires > 0 && all.OnExpiry.rank() < alone.OnExpiry.rank() {
-				t.Fatalf("its end is %q, and under %s %q", all.OnExpiry, alone.Gate, alone.OnExpiry)
+			if !again.Same(both) {
+				t.Fatalf("both, again (-both +again):\n%s", cmp.Diff(both, again))
 			}
 		}
+		if more := both.Beyond(before); (len(more) == 0) != both.Same(before) {
+			t.Fatalf("beyond (-before +both) they demand %q:\n%s", more, cmp.Diff(before, both))
+		}
 	})
+}
+
+// What is demanded beyond is said line by line, and terms of an earlier version lose nothing.
+func TestBothTerms(t *testing.T) {
+	t.Parallel()
+	finance, legal := &Approvers{Roles: []string{"finance"}}, &Approvers{Roles: []string{"legal"}}
+	group := func(s *Approvers) *Approvers { return &Approvers{All: []Approvers{*s}} }
+	for name, tc := range map[string]struct {
+		before, now Terms
+		want        []string
+	}{
+		"the same":                      {Terms{Expires: time.Hour}, Terms{Gate: "other", Expires: time.Hour}, nil},
+		"looser":                        {Terms{FourEyes: true, Approvers: finance, Risk: RiskHigh}, Terms{Risk: RiskLow}, nil},
+		"all decisions by name":         {Terms{}, Terms{Allowed: []DecisionType{Cancel, Reject, Edit, Approve}}, nil},
+		"other approvers":               {Terms{Approvers: finance}, Terms{Approvers: legal}, []string{"votes: 1 of role finance, 1 of role legal"}},
+		"people, and not the requester": {Terms{}, Terms{FourEyes: true, Needs: []Need{{"two", 2, nil}}}, []string{"votes: 2 more", "not the requester, nor parties that act for it"}},
+		"sooner":                        {Terms{Expires: time.Hour}, Terms{Expires: time.Minute}, []string{"deadline after 1m, then it is rejected"}},
+		"no grants":                     {Terms{Grants: &GrantTerms{Scopes: GrantScopes()}}, Terms{}, []string{"no grants"}},
+		"grants of the same":            {Terms{Grants: &GrantTerms{Scopes: []GrantScope{GrantTime, GrantTask}}}, Terms{Grants: &GrantTerms{Scopes: GrantScopes()}}, nil},
+		"the task is masked":            {Terms{}, Terms{MaskTask: true}, []string{"the task is kept from all but its requester and the deciders"}},
+		"masked places":                 {Terms{Mask: []string{"/a"}}, Terms{Mask: []string{"/b"}}, []string{"masked: /a, /b"}},
+		"groups of an earlier version":  {Terms{Approvers: group(finance)}, Terms{Approvers: group(legal)}, []string{"votes: 1 of role finance, 1 of role legal"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			both := tc.before.Both(tc.now)
+			if got := both.Beyond(tc.before); !slices.Equal(got, tc.want) {
+				t.Errorf("Beyond() = %q, want %q", got, tc.want)
+			}
+			if same := both.Same(tc.before); same != (tc.want == nil) {
+				t.Errorf("they are the same: %t", same)
+			}
+		})
+	}
 }
 
 func barredAs(err error) string {

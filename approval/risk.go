@@ -15,11 +15,13 @@ const (
 
 // Risk returns the risk that the terms set. If they set none, it is high for a destructive call
 // and medium for any other.
-func (a *Approval) Risk() Risk {
+func (a *Approval) Risk() Risk { return a.Terms.risk() }
+
+func (t *Terms) risk() Risk {
 	switch {
-	case a.Terms.Risk != "":
-		return a.Terms.Risk
-	case a.Terms.Destructive:
+	case t.Risk != "":
+		return t.Risk
+	case t.Destructive:
 		return RiskHigh
 	}
 	return RiskMedium

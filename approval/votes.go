@@ -223,6 +223,14 @@ func missing(open []Need) string {
 	return strings.Join(all, ", ")
 }
 
+// demands returns the needs of t, also if it is one decision.
+func (t *Terms) demands() []Need {
+	if t.Needs != nil {
+		return t.Needs
+	}
+	return []Need{{t.Gate, 1, t.Approvers}}
+}
+
 // needs merges the needs of gates: a need that any vote for another meets is left out.
 func needs(of []Need) []Need {
 	var kept []Need

@@ -2,6 +2,7 @@ package approval
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"a2a-server/internal/visible"
@@ -63,17 +64,26 @@ func (t Terms) Words() []string {
 	add(t.CancelsTask, "a rejection cancels the task")
 	add(t.Risk != "", "risk: %s", t.Risk)
 	add(len(t.Mask) > 0, "masked: %s", visible.Line(strings.Join(t.Mask, ", ")))
+	add(t.MaskTask, "the task is kept from all but its requester and the deciders")
+	add(t.AuthRequired, "the task waits in auth-required")
 	add(len(t.Notify) > 0, "announced on: %s", visible.Line(strings.Join(t.Notify, ", ")))
 	return all
+}
+
+// Beyond returns in words what t, which is no looser than u, demands in addition; empty: nothing.
+func (t Terms) Beyond(u Terms) []string {
+	said := u.Words()
+	more := slices.DeleteFunc(t.Words(), func(line string) bool { return slices.Contains(said, line) })
+	if t.Grants == nil && u.Grants != nil {
+		more = append(more, "no grants")
+	}
+	return more
 }
 
 // Voters returns the fewest people who together meet all needs of a call's approval, and each need
 // in words, such as "2 of role finance".
 func (t Terms) Voters() (fewest int, needs []string) {
-	all := t.Needs
-	if all == nil {
-		all = []Need{{People: 1, Approvers: t.Approvers}}
-	}
+	all := t.demands()
 	for i, n := range all {
 		fewest, needs = max(fewest, n.People), append(needs, missing(all[i:i+1]))
 	}
