@@ -2,6 +2,7 @@ package approval
 
 import (
 	"encoding/json"
+	"slices"
 
 	"a2a-server/internal/visible"
 )
@@ -19,6 +20,17 @@ const (
 	maxAskedGates = 16
 	maxAskedText  = 500
 )
+
+// WithGates returns the gates that ask now and those of before that are not among them.
+func WithGates(now, before []AskedGate) []AskedGate {
+	all := slices.Clone(now)
+	for _, g := range before {
+		if !slices.Contains(all, g) {
+			all = append(all, g)
+		}
+	}
+	return all
+}
 
 // askedGates returns the gates that ask and, if it does, the tool's own.
 func askedGates(asks []*gate, own bool) (all []AskedGate) {

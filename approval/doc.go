@@ -7,7 +7,8 @@
 // [Policy.Judge] looks at a call and returns allow, ask or deny. An error or a panic of a
 // predicate, of the tool's own gate or of a hint makes it ask: no failure lets a call run.
 // The [Terms] of the gate that asked are copied into the [Approval] and hold until its end; of a
-// later change of the policy only a gate that denies affects it, see [ViaPolicy].
+// later change of the policy only a gate that denies affects it, see [ViaPolicy], and an approver who
+// asks it anew on stricter terms, see [Terms.Both].
 //
 // # The states of an approval
 //
@@ -17,7 +18,7 @@
 //	pending ────respond──┼──▶ responded    (outcome and question only)
 //	            deadline ├──▶ expired
 //	            cancel   ├──▶ canceled     with its task, or by a gate that denies the call now
-//	            changed  └──▶ superseded   by an approval that names it
+//	            changed  └──▶ superseded   by an approval that names it: of another call, or asked anew
 //
 // All states but pending are final. A second look at the same call is a new approval, whose
 // Supersedes names the old approval.

@@ -180,7 +180,7 @@ func Changed(a, successor *Approval) *Error {
 			"is not what you were shown: its digest is %s; read the task, look again, and answer with that digest", a.Digest)
 	}
 	return refused(ReasonChanged, a, meta(MetaApproval, a.ID, MetaState, string(a.State), MetaSuccessor, successor.ID, MetaDigest, successor.Digest),
-		"was replaced by %s, because what it asked for has changed; look at that one and answer it", successor.ID)
+		"was replaced by %s, because its question or its terms have changed; look at that one and answer it", successor.ID)
 }
 
 // joined combines several refusals: the first gives the reason, the message has all mistakes.

@@ -169,6 +169,12 @@ func (c *Client) Extend(ctx context.Context, id string, e Extension) (Decided, e
 	return call[Decided](ctx, c, http.MethodPost, "/approvals/"+url.PathEscape(id)+"/extension", nil, e)
 }
 
+// AskAnew ends a pending approval, with its votes, and asks it again on its terms and those of the gates of now,
+// if these demand more: see [ApprovalDetail]. The result has the new approval.
+func (c *Client) AskAnew(ctx context.Context, id string, a Anew) (Decided, error) {
+	return call[Decided](ctx, c, http.MethodPost, "/approvals/"+url.PathEscape(id)+"/anew", nil, a)
+}
+
 // Grants lists the grants that are in force.
 func (c *Client) Grants(ctx context.Context, q GrantQuery) (GrantPage, error) {
 	return call[GrantPage](ctx, c, http.MethodGet, "/grants", values{"limit": number(q.Limit), "cursor": q.Cursor, "anonymous": flag(q.Anonymous)}, nil)

@@ -78,6 +78,9 @@ func TestServer(t *testing.T) {
 	if moved, err := c.Extend(ctx, asked[2], client.Extension{Digest: d.Approval.Digest, Until: until}); err != nil || !moved.Approval.Deadline.Equal(until) {
 		t.Errorf("Extend() = %+v, %v", moved, err)
 	}
+	if _, err := c.AskAnew(ctx, asked[2], client.Anew{Digest: d.Approval.Digest}); !errors.As(err, new(*client.Error)) || !strings.Contains(err.Error(), "demand nothing more") {
+		t.Errorf("AskAnew() = %v, want that the gates demand nothing more", err)
+	}
 	edit := client.Decision{Decision: client.Edit, Digest: d.Approval.Digest, Arguments: []byte(`{"amount":4}`)}
 	for _, already := range []bool{false, true} {
 		if done, err := c.Decide(ctx, asked[2], edit); err != nil || done.Already != already || done.Approval.State != client.Edited {

@@ -188,6 +188,9 @@ type ApprovalDetail struct {
 	May      May      `json:"may"`
 	// Gates are the gates that asked about the call, as they were; empty: an earlier version of the server asked.
 	Gates []AskedGate `json:"gates,omitempty"`
+	// Stricter is what the gates of now demand beyond the terms of a pending call, in words, for a caller who
+	// may decide it: see [Client.AskAnew].
+	Stricter []string `json:"stricter,omitempty"`
 	// Parameters is the JSON Schema of the tool's arguments, for an editor; nil if the tool has
 	// none, or can not be looked up now.
 	Parameters json.RawMessage `json:"parameters,omitempty"`
@@ -356,6 +359,11 @@ type BatchResult struct {
 type Extension struct {
 	Digest string    `json:"digest"`
 	Until  time.Time `json:"until"`
+}
+
+// Anew asks a pending approval anew.
+type Anew struct {
+	Digest string `json:"digest"`
 }
 
 // TaskQuery selects tasks.

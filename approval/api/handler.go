@@ -109,6 +109,13 @@ func operations() map[string]operation {
 			}
 			return x.Extend(x.ctx, x.Caller, x.r.PathValue("id"), e)
 		}},
+		"POST /approvals/{id}/anew": {action: auth.Decide, members: []string{"digest"}, changes: true, run: func(x *exchange) (any, error) {
+			var a client.Anew
+			if err := x.decode(&a); err != nil {
+				return nil, err
+			}
+			return x.AskAnew(x.ctx, x.Caller, x.r.PathValue("id"), a)
+		}},
 		"POST /decisions": {action: auth.Decide, members: []string{"items"}, changes: true, run: func(x *exchange) (any, error) {
 			var in struct {
 				Items []json.RawMessage `json:"items"`

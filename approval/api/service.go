@@ -191,14 +191,15 @@ func (s *Service) Approval(ctx context.Context, c Caller, id string) (client.App
 		}
 	}
 	answer.Release() // what the lists took
-	view, calls, err := list.Around(ctx, answer, id)
+	around, err := list.Around(ctx, answer, a)
 	if err != nil {
 		return d, err
 	}
-	d.Conversation, d.Earlier = conversation(a.ID, view.AppendTask(nil, task.ViewOptions{HistoryLength: -1, NoArtifacts: true}))
-	for i := range calls {
-		if calls[i].ID == a.Call {
-			run := callOf(&calls[i], sight.Of(list.Reader(c.By, a), sight.Approval))
+	d.Stricter = around.Stricter
+	d.Conversation, d.Earlier = conversation(a.ID, around.Task.AppendTask(nil, task.ViewOptions{HistoryLength: -1, NoArtifacts: true}))
+	for i := range around.Calls {
+		if one := &around.Calls[i]; one.ID == a.Call {
+			run := callOf(one, sight.Of(list.Reader(c.By, a), sight.Approval))
 			d.Run = &run
 		}
 	}
@@ -331,12 +332,30 @@ func (s *Service) Extend(ctx context.Context, c Caller, id string, x client.Exte
 	if err := list.Extend(ctx, c.By, id, x.Digest, x.Until); err != nil {
 		return client.Decided{}, err
 	}
+	return s.changed(ctx, c, list, id), nil
+}
+
+// AskAnew asks a pending approval anew, on stricter terms. The result has the new approval.
+func (s *Service) AskAnew(ctx context.Context, c Caller, id string, x client.Anew) (client.Decided, error) {
+	if x.Digest == "" {
+		return client.Decided{}, task.Invalid("digest", "is missing: name the digest of the approval that was shown")
+	}
+	list := s.approvals(c)
+	successor, err := list.AskAnew(ctx, c.By, id, x.Digest)
+	if err != nil {
+		return client.Decided{}, err
+	}
+	return s.changed(ctx, c, list, successor), nil
+}
+
+// changed returns the result of a change of an approval.
+func (s *Service) changed(ctx context.Context, c Caller, list *engine.Approvals, id string) client.Decided {
 	out := client.Decided{Caller: principal(c.By)}
 	if a, err := list.Get(ctx, c.By, id); err == nil {
 		whole := s.seen(c, list, a, sight.Approval)
 		out.Approval = &whole
 	}
-	return out, nil
+	return out
 }
 
 // Tasks lists the tasks of the tenant for a caller that oversees it, and else the caller's

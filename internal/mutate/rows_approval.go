@@ -49,6 +49,7 @@ func approvalRows() []row {
 		{"approval", "judgement.toolHint", use("maskedArgs()", "j.copied()"), "internal/e2e TestMaskedArgumentsAreNowhere", "the tool's hint has nothing that is masked"},
 		{"approval", "judgement.problem", never("j.mask"), "internal/e2e TestMaskedArgumentsAreNowhere", "errors of gates have nothing that is masked"},
 		{"approval", "judgement.ask", never("gates"), "TestGrantWhereTheReasonIsMasked", "no argument varies where a gate has decided about masked ones"},
+		{"approval", "Terms.Both", zero("demands#1"), "TestBothTermsAreNoLooser", "what is asked anew has the demands of before"},
 		{"approval", "merge", always("Digest"), "TestMatch/twice, digests differ", "two answers to one approval were shown the same"},
 		{"approval", "merge", always("Type"), "TestMatch/twice, decisions differ", "two answers to one approval have to say the same"},
 		{"approval", "ofCall", never("Kind"), "TestMatchByCall/what came of a call that nobody was asked about", "what a call is called never stands for what came of it"},

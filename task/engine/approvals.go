@@ -225,6 +225,13 @@ func (a *Approvals) May(by auth.Principal, one *approval.Approval) error {
 // from now. by must be allowed to decide it; digest is the digest of the approval that was
 // shown. The errors are those of [Approvals.Decide], and a *[task.InvalidError] for until.
 func (a *Approvals) Extend(ctx context.Context, by auth.Principal, id, digest string, until time.Time) error {
+	return a.change(ctx, by, id, func(by auth.Principal) rules.Input {
+		return rules.Extend{By: by, Via: approval.ViaAPI, Approval: id, Digest: digest, Until: until}
+	})
+}
+
+// change changes a pending approval other than by a decision.
+func (a *Approvals) change(ctx context.Context, by auth.Principal, id string, in func(auth.Principal) rules.Input) error {
 	if err := a.may(by, auth.Decide); err != nil {
 		return err
 	}
@@ -232,14 +239,22 @@ func (a *Approvals) Extend(ctx context.Context, by auth.Principal, id, digest st
 	if !ok {
 		return approval.Unknown(id, nil)
 	}
-	scope := a.scope(by, auth.Decide)
-	_, err := a.core.turns.ChangeAs(ctx, turn.Sender{By: by, Via: approval.ViaAPI, Renew: a.renew}, scope, of, func(by auth.Principal) rules.Input {
-		return rules.Extend{By: by, Via: approval.ViaAPI, Approval: id, Digest: digest, Until: until}
-	})
+	_, err := a.core.turns.ChangeAs(ctx, turn.Sender{By: by, Via: approval.ViaAPI, Renew: a.renew}, a.scope(by, auth.Decide), of, in)
 	if errors.Is(err, task.ErrTaskNotFound) || errors.Is(err, store.ErrNotFound) {
 		return approval.Unknown(id, nil)
 	}
 	return tasklog.Translate(err)
+}
+
+// AskAnew ends a pending approval of a call that has not begun, with its votes, and asks it again on its terms
+// and those of the present gates, if these demand more: see [Approvals.Stricter]. It returns the id of the new
+// approval. by must be allowed to decide it; digest is the digest of the approval that was shown. The errors are
+// those of [Approvals.Decide].
+func (a *Approvals) AskAnew(ctx context.Context, by auth.Principal, id, digest string) (successor string, err error) {
+	err = a.change(ctx, by, id, func(by auth.Principal) rules.Input {
+		return rules.AskAnew{By: by, Via: approval.ViaAPI, Approval: id, Digest: digest, Successor: &successor}
+	})
+	return successor, err
 }
 
 // Parameters returns the JSON Schema of the arguments of an approval's tool, as the requester
@@ -267,26 +282,42 @@ func (a *Approvals) Reader(by auth.Principal, one *approval.Approval) sight.Read
 	return sight.Overseer
 }
 
-// Around returns the task of an approval without its artifacts, and its calls, for a principal
-// that may review the approval. It reserves the memory for them in ans.
-func (a *Approvals) Around(ctx context.Context, ans *ReadReservation, id string) (*task.View, []task.CallStatus, error) {
+// Surroundings are what is around an approval.
+type Surroundings struct {
+	Task  *task.View // without its artifacts
+	Calls []task.CallStatus
+	// Stricter is what the present gates demand beyond the terms of the approval, in words, if it can be asked
+	// anew (see [Approvals.AskAnew]) by the reader.
+	Stricter []string
+}
+
+// Around returns what is around an approval, for a principal that may review the approval. It reserves
+// the memory for it in ans.
+func (a *Approvals) Around(ctx context.Context, ans *ReadReservation, one *approval.Approval) (Surroundings, error) {
 	if err := a.may(ans.by, auth.Review); err != nil {
-		return nil, nil, err
+		return Surroundings{}, err
 	}
-	of, ok := taskOf(id)
+	of, ok := taskOf(one.ID)
 	if !ok {
-		return nil, nil, approval.Unknown(id, nil)
+		return Surroundings{}, approval.Unknown(one.ID, nil)
 	}
 	scope := a.scope(ans.by, auth.Review)
 	f, err := ans.outline(ctx, scope, of)
 	if err != nil {
-		return nil, nil, err
+		return Surroundings{}, err
 	}
 	sees, err := ans.core.taskSight(ctx, ans.by, scope, f.Header.Owner, of)
 	if err != nil {
-		return nil, nil, err
+		return Surroundings{}, err
 	}
-	return sees.view(f.View), sees.calls(f.Calls()), nil
+	around := Surroundings{Task: sees.view(f.View), Calls: sees.calls(f.Calls())}
+	if a.May(ans.by, one) == nil {
+		if err := a.core.reader.Join(ctx, f.Header.Owner, f); err != nil {
+			return Surroundings{}, err
+		}
+		around.Stricter = rules.Stricter(ctx, a.core.env.Rules(), f, one.ID, a.core.env.Now())
+	}
+	return around, nil
 }
 
 // DecideAll decides several approvals of one task: either all of the decisions count, or none.

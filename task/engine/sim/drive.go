@@ -60,6 +60,7 @@ var actions = []action{
 	{"revoke a grant", 2, revokeSomething},
 	{"reload the gates", 5, reloadGates},
 	{"several votes", 4, voteSomething},
+	{"ask anew", 4, askAnewSomething},
 }
 
 // drive runs the actions of the script.

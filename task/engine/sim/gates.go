@@ -290,6 +290,12 @@ func askedFor(m *model, t *modelTask, p *Process, a *modelApproval) {
 			a.wants = append(a.wants, demand{action: approval.ActionAsk})
 		}
 	}
+	if old.askedAnew() {
+		if len(a.Votes) > 0 {
+			m.fail(t, "what is asked anew has no votes", "%s has %+v", a.ID, a.Votes)
+		}
+		a.wants = bothDemands(a.wants, old.wants)
+	}
 	if len(a.wants) == 0 {
 		m.fail(t, "what no gate asks about is not asked about", "%s of %s", a.ID, a.Tool)
 	}

@@ -122,7 +122,7 @@ func Declared(points []string) []string {
 		"refused: APPROVAL_NOT_ALLOWED", "refused: APPROVAL_UNKNOWN",
 		"expiry: reject", "expiry: keep", "expiry: cancel",
 		"approval.reminded", "approval.escalated",
-		"a person votes", "a call runs after several votes",
+		"a person votes", "a call runs after several votes", "an approval is asked anew",
 		"a grant is made", "a call starts by a grant", "a revocation is acknowledged",
 		"a call starts under other gates than it was asked under", "a grant of other gates answers nothing", "a gate denies a call",
 		"decision: repeated", "decision: concurrent", "decision: contradictory",

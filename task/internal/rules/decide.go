@@ -111,12 +111,9 @@ func (d *Draft) endDenied(a *fold.Approval, l look) error {
 	if a.Kind != approval.KindCall || c.Attempt > 0 || c.Cause != "" {
 		return nil
 	}
-	x := d.validated(c, l)
-	if x.entry == nil || x.invalid != nil {
-		return nil //nolint:nilerr // a call that is invalid ends when it would run
-	}
-	if x.verdict = d.rules.Policy.Judge(x.ctx, x.entry.Tool, x.args); !x.verdict.Firm {
-		return nil
+	x := d.judged(c, l)
+	if !x.verdict.Firm {
+		return nil // a call that is invalid ends when it would run
 	}
 	why := fmt.Sprintf("the gate %s does not allow this call any more", visible.Quote(x.verdict.Terms.Gate, 80)) // without its hint, which may have arguments
 	if err := d.resolve(a, approval.Canceled, approval.Resolution{Via: approval.ViaPolicy, At: d.at.Now, Reason: why}); err != nil {

@@ -132,6 +132,16 @@ func (d *asking) validated(c *fold.Call, l look) examined {
 	return x
 }
 
+// judged returns a look with the arguments of a call and, if they are valid, the verdict of the policy, without
+// asking hooks.
+func (d *asking) judged(c *fold.Call, l look) examined {
+	x := d.validated(c, l)
+	if x.entry != nil && x.invalid == nil {
+		x.verdict = d.rules.Policy.Judge(x.ctx, x.entry.Tool, x.args)
+	}
+	return x
+}
+
 // validate checks the arguments, without asking hooks or the policy.
 func (d *asking) validate(c *fold.Call, x *examined) {
 	if n, limit := argsSize(x.raw), d.rules.Limits.Args; n > limit {

@@ -1,0 +1,118 @@
+package rules
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"a2a-server/approval"
+	"a2a-server/auth"
+	"a2a-server/internal/visible"
+	"a2a-server/task/internal/fold"
+)
+
+// AskAnew is the [Input] that asks a pending approval of a call that has not begun again, on its terms and
+// those of the present gates, without its votes. It needs the same permission as a decision, and is refused
+// where the gates demand nothing more.
+type AskAnew struct {
+	By        auth.Principal
+	Via       string  // a Via constant of package approval
+	Approval  string  // id
+	Digest    string  // that was shown
+	Successor *string // gets the id of the new approval
+}
+
+func (in AskAnew) put(d *Draft) error {
+	a := d.f.Approval(in.Approval)
+	if a == nil {
+		return approval.Unknown(in.Approval, d.f.AllApprovals())
+	}
+	if err := a.Permits(approval.Decider{By: in.By, Via: in.Via, Delegated: d.rules.Delegated}, d.at.Now); err != nil {
+		return err
+	}
+	if in.Digest != a.Digest {
+		return approval.Changed(&a.Approval, nil)
+	}
+	refuse := func(why string) error { return approval.NotAllowed(&a.Approval, why) }
+	if in.Via == approval.ViaProvider || !d.mayBeAnew(a) {
+		return refuse("only the question whether a call may begin can be asked anew, by a person; decide it as it is")
+	}
+	c, l := d.f.Call(a.Call), d.lookOf(&a.Approval)
+	switch {
+	case l.trouble != nil:
+		return refuse("its tool cannot be reached now, so that its gates are not known: try again later")
+	case d.outdated(&a.Approval, &l):
+		return ErrStale
+	}
+	x, room := d.examine(c, l, c.Args, false /* open */), d.openRoom()
+	if x.invalid != nil {
+		return refuse("its call is not valid any more: reject it; it would be stopped")
+	}
+	if x.verdict.Action == approval.ActionDeny {
+		return refuse("a gate denies the call now: reject it; it would be stopped")
+	}
+	terms := stricter(a, &x.verdict)
+	if len(terms.Beyond(a.Terms)) == 0 {
+		return refuse("its gates demand nothing more now; decide it as it is")
+	}
+	x.verdict.Gates = approval.WithGates(x.verdict.Gates, a.Gates)
+	if !slices.Equal(terms.Mask, x.verdict.Terms.Mask) { // the hint may have what the gates of before masked
+		x.verdict.Hint = fmt.Sprintf("May the tool %s run?", visible.Quote(c.Tool, 80))
+	}
+	if terms.Gate = x.verdict.Terms.Gate; !terms.Same(x.verdict.Terms) {
+		terms.Grants = nil // no later call would be asked about on these terms
+	}
+	x.verdict.Terms = terms
+	if err := d.resolve(a, approval.Superseded, approval.Resolution{By: in.By, Via: in.Via, At: d.at.Now, Reason: "asked anew, because its gates demand more now"}); err != nil {
+		return err
+	}
+	asked := len(d.asked)
+	if err := d.askCall(c, &x, a.ID); err != nil {
+		return err
+	}
+	if len(d.asked) == asked { // the call has ended instead
+		return refuse("the question cannot be shown on these terms; decide it as it is")
+	}
+	if err := d.tellParked(); err != nil {
+		return err
+	}
+	if n := d.size(); n > room {
+		return refuse(fmt.Sprintf("asking it anew takes %d bytes, and the log of the task has room for %d more beside decisions and results; decide it as it is", n, max(room, 0)))
+	}
+	*in.Successor = d.asked[asked].ID
+	return nil
+}
+
+// mayBeAnew reports whether an approval asks whether a call may begin.
+func (d *asking) mayBeAnew(a *fold.Approval) bool {
+	c := d.f.Call(a.Call)
+	return a.State == approval.Pending && a.Kind == approval.KindCall && a.Ask == "" && c.Attempt == 0 && c.Cause == "" && !c.Paused
+}
+
+// stricter returns the terms of an approval together with those of a verdict about its call now. Where
+// nothing asks, they are its own.
+func stricter(a *fold.Approval, now *approval.Verdict) approval.Terms {
+	if now.Action != approval.ActionAsk {
+		return a.Terms
+	}
+	return a.Terms.Both(now.Terms)
+}
+
+// Stricter returns what the gates demand beyond the terms of a pending approval, in words; empty: it cannot
+// be asked anew. Hooks have no say: [AskAnew] asks them.
+func Stricter(ctx context.Context, r *Rules, f *fold.Fold, id string, now time.Time) (more []string) {
+	var err error // reported
+	defer r.guard(f.View.TaskID(), "code supplied by the application", &err)
+	d := newDraft(r, At{Ctx: ctx, Now: now}, f, 0)
+	a := f.Approval(id)
+	if a == nil || !d.mayBeAnew(a) {
+		return nil
+	}
+	l := d.lookOf(&a.Approval)
+	if d.outdated(&a.Approval, &l) {
+		return nil // it is asked again before it is decided
+	}
+	x := d.judged(f.Call(a.Call), l)
+	return stricter(a, &x.verdict).Beyond(a.Terms)
+}
