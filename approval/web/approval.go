@@ -34,6 +34,7 @@ type approvalPage struct {
 	JSON         string
 	Words        long    // of the tool or gate, all of them
 	Gates        [][]run // that asked
+	Stricter     string  // what the present gates demand in addition; "": nothing, or the caller may not ask anew
 	Crumb        []run   // Title in a few words
 	Description  long
 	Chain        []chained
@@ -137,7 +138,7 @@ func (v *visit) approvalPage(d *client.ApprovalDetail) *approvalPage {
 	p := &approvalPage{
 		row: v.rowOf(a), A: a, Crumb: runs(shorten(titleOf(a).heading(), 60)), Kind: string(a.Kind), Args: tree(a.Arguments), JSON: indented(a.Arguments), Words: v.longText(wordsOf(a)), Description: v.longText(a.Description),
 		Chain: chain(a), Approvers: decidedBy(a), Votes: v.votes(a), Earlier: d.Earlier, May: d.May, Can: map[string]bool{}, Task: a.Task,
-		Run: d.Run, Gates: askedBy(d), EscalatedTo: strings.Join(a.EscalatedTo, ", "),
+		Run: d.Run, Gates: askedBy(d), Stricter: strings.Join(d.Stricter, "; "), EscalatedTo: strings.Join(a.EscalatedTo, ", "),
 	}
 	for to, at := range map[**stamp]*time.Time{&p.Reminded: a.Reminded, &p.Escalated: a.Escalated} {
 		if at != nil {
@@ -307,11 +308,7 @@ func (v *visit) decide() error {
 		if decision.Decision == client.Edit && p.Reason == client.ReasonInvalid {
 			return v.showEdit(p.Status, &d, decision.Arguments, p.Error())
 		}
-		now, gone := v.cfg.Service.Approval(v.ctx(), v.Caller, id)
-		if gone != nil {
-			return err
-		}
-		return v.showApproval(p.Status, &now, p)
+		return v.refused(err, p, id)
 	}
 	if f.Get("back") == "try" {
 		v.redirect(v.w, "/try?task="+url.QueryEscape(d.Approval.Task))
@@ -337,13 +334,30 @@ func (v *visit) extend() error {
 		return &client.Error{Status: http.StatusBadRequest, Reason: client.ReasonInvalid, Title: "The deadline cannot be read", Detail: "go back to the approval, and extend it there"}
 	}
 	if _, err := v.cfg.Service.Extend(v.ctx(), v.Caller, id, client.Extension{Digest: f.Get("digest"), Until: until}); err != nil {
-		p := v.problem(err, id)
-		now, gone := v.cfg.Service.Approval(v.ctx(), v.Caller, id)
-		if gone != nil {
-			return err
-		}
-		return v.showApproval(p.Status, &now, p)
+		return v.refused(err, v.problem(err, id), id)
 	}
 	v.redirect(v.w, "/approvals/"+url.PathEscape(id))
 	return nil
+}
+
+func (v *visit) askAnew() error {
+	id := v.r.PathValue("id")
+	done, err := v.cfg.Service.AskAnew(v.ctx(), v.Caller, id, client.Anew{Digest: v.r.PostForm.Get("digest")})
+	if err != nil {
+		return v.refused(err, v.problem(err, id), id)
+	}
+	if done.Approval != nil {
+		id = done.Approval.ID
+	}
+	v.redirect(v.w, "/approvals/"+url.PathEscape(id))
+	return nil
+}
+
+// refused answers with the page of an approval as it is now, and why a change of it was refused.
+func (v *visit) refused(err error, p *client.Error, id string) error {
+	now, gone := v.cfg.Service.Approval(v.ctx(), v.Caller, id)
+	if gone != nil {
+		return err
+	}
+	return v.showApproval(p.Status, &now, p)
 }

@@ -124,7 +124,7 @@ func TestOtherSites(t *testing.T) {
 		{"Origin", w.URL, "Sec-Fetch-Site", "same-site"}, {"Origin", "http://127.0.0.1:1", "Sec-Fetch-Site", "same-site"},
 		{"Origin", "https://evil.example", "Sec-Fetch-Site", ""},
 	} {
-		for _, path := range []string{at + "/decision", at + "/extension", at + "/edit", "/ui/batch", "/ui/try", "/ui/tasks/" + taskOf(id) + "/cancel", "/ui/tasks/" + taskOf(id) + "/calls/c1.1/cancel"} {
+		for _, path := range []string{at + "/decision", at + "/extension", at + "/anew", at + "/edit", "/ui/batch", "/ui/try", "/ui/tasks/" + taskOf(id) + "/cancel", "/ui/tasks/" + taskOf(id) + "/calls/c1.1/cancel"} {
 			if p := w.do(alice, http.MethodPost, path, form, headers...); p.status != http.StatusForbidden {
 				t.Errorf("POST %s with %q = %d, want 403", path, headers, p.status)
 			}

@@ -118,7 +118,9 @@ type texts struct {
 func textsOf(r *http.Request, prefix string, now time.Time) texts {
 	path := r.URL.EscapedPath()
 	if r.Method == http.MethodPost {
-		path = strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(path, "/decision"), "/extension"), "/edit")
+		for _, form := range []string{"/decision", "/extension", "/anew", "/edit"} {
+			path = strings.TrimSuffix(path, form)
+		}
 	}
 	return texts{now: now, self: prefix + path, query: r.URL.Query()}
 }

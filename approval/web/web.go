@@ -115,6 +115,7 @@ func New(c Config) http.Handler {
 	post("/approvals/{id}/edit", auth.Decide, (*visit).checkEdit)
 	post("/approvals/{id}/decision", auth.Decide, (*visit).decide)
 	post("/approvals/{id}/extension", auth.Decide, (*visit).extend)
+	post("/approvals/{id}/anew", auth.Decide, (*visit).askAnew)
 	get("/batch", auth.Decide, showBatch)
 	post("/batch", auth.Decide, decideBatch)
 	get("/tasks", auth.List, (*visit).tasks)

@@ -102,7 +102,7 @@
 
   // An approval: say that it was decided, and leave the page as it is.
   const approval = async () => {
-    const at = $('#approval'), other = await load(location.pathname.replace(/\/(decision|extension)$/, '')), now = $('#approval', other);
+    const at = $('#approval'), other = await load(location.pathname.replace(/\/(decision|extension|anew)$/, '')), now = $('#approval', other);
     count(other);
     if (at && now && at.dataset.state !== 'Pending') {
       const a = $('#outcome'), b = $('#outcome', other);
@@ -120,7 +120,7 @@
     note.hidden = false;
     note.textContent = ($('.line', now)?.textContent ?? now.dataset.state).trim().replace(/\s+/g, ' ') + '. ';
     const link = document.createElement('a');
-    link.href = location.pathname.replace(/\/(decision|extension)$/, '');
+    link.href = location.pathname.replace(/\/(decision|extension|anew)$/, '');
     link.textContent = 'Show the current version';
     note.append(link);
   };
