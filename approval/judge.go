@@ -238,7 +238,7 @@ func (j *judgement) allow() Verdict {
 	if j.allowed != nil {
 		return Verdict{Action: ActionAllow, Reason: "allowed by gate " + quote(j.allowed.Name), Terms: j.of(j.allowed)}
 	}
-	return Verdict{Action: ActionAllow, Terms: Terms{Gate: GateDefault}}
+	return Verdict{Action: ActionAllow, Terms: Terms{Gate: GateDefault, Mask: j.mask}}
 }
 
 func (j *judgement) deny() Verdict {

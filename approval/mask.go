@@ -32,7 +32,7 @@ func (a *Approval) For(s sight.Sight) *Approval {
 	if !a.Hides() {
 		return &seen
 	}
-	if s.Digest != sight.Whole && len(a.Terms.Mask) > 0 {
+	if s.Digest != sight.Whole {
 		seen.Digest = ""
 	}
 	if s.Arguments != sight.Whole {
@@ -54,8 +54,11 @@ func (a *Approval) For(s sight.Sight) *Approval {
 	if asks {
 		maskWhole(&r.Args, &r.Payload)
 	}
-	if asks || a.Terms.MaskTask && s.Kept != sight.Whole {
+	switch {
+	case asks, a.Terms.MaskTask && s.Kept != sight.Whole:
 		maskWhole(&r.Response)
+	case s.Conversation != sight.Whole:
+		r.Response = MaskJSON(r.Response, a.Terms.Mask)
 	}
 	return &seen
 }
@@ -73,9 +76,9 @@ func maskWhole(all ...*json.RawMessage) {
 var ErrMasked = errors.New("the details are left out, because a gate of the tool masks them")
 
 // Redact returns the error of a program or a tool about a for logs, audit and questions:
-// [ErrMasked] where a masks arguments.
+// [ErrMasked] where its gates mask anything.
 func (a *Approval) Redact(err error) error {
-	if err != nil && len(a.Terms.Mask) > 0 {
+	if err != nil && a.Hides() {
 		return ErrMasked
 	}
 	return err
@@ -88,7 +91,10 @@ func (p *Policy) Mask(name string) (mask []string, keepsTask bool) {
 	if p == nil {
 		return nil, false
 	}
-	mask, keepsTask = p.defaults.Mask, p.defaults.MaskTask
+	mask, keepsTask = p.defaults.Mask, p.defaults.MaskTask || p.keepsAll
+	if len(p.also) > 0 {
+		mask = Union(mask, p.also)
+	}
 	exact, others := p.index.of(name)
 	for _, g := range slices.Concat(exact, others) {
 		if len(g.Terms.Mask) > 0 {
@@ -97,6 +103,28 @@ func (p *Policy) Mask(name string) (mask []string, keepsTask bool) {
 		keepsTask = keepsTask || g.Terms.MaskTask
 	}
 	return mask, keepsTask
+}
+
+// Masking returns a policy that says what p says, and masks these places, too, or keeps the task: a reload
+// does not show what was masked before.
+func (p *Policy) Masking(mask []string, keepsTask bool) *Policy {
+	if p == nil || len(mask) == 0 && !keepsTask {
+		return p
+	}
+	more := *p
+	more.also, more.keepsAll = mask, keepsTask
+	return &more
+}
+
+// MaskArgs is [MaskJSON] for the arguments of a call. It returns nothing of what is no object: no place in it
+// can be named.
+func MaskArgs(raw json.RawMessage, mask []string) json.RawMessage {
+	if len(mask) > 0 {
+		if _, err := strictjson.DecodeObject(raw); err != nil {
+			return json.RawMessage(`"` + Masked + `"`)
+		}
+	}
+	return MaskJSON(raw, mask)
 }
 
 // MaskJSON returns raw with [Masked] in each place of mask, as in Terms.Mask. It returns

@@ -141,6 +141,19 @@ func TestMaskOfATool(t *testing.T) {
 	}
 }
 
+// Of arguments that are no object nothing is shown: no mask can name a place in them.
+func TestMaskOfNoObject(t *testing.T) {
+	t.Parallel()
+	for raw, want := range map[string]string{`"{\"iban\":\"x\""`: `"•••"`, `["x"]`: `"•••"`, `{"iban":`: `"•••"`, `{"iban":"x","to":"y"}`: `{"iban":"•••","to":"y"}`} {
+		if got := string(MaskArgs(json.RawMessage(raw), []string{"/iban"})); got != want {
+			t.Errorf("MaskArgs(%s) = %s, want %s", raw, got, want)
+		}
+	}
+	if got := string(MaskArgs(json.RawMessage(`["x"]`), nil)); got != `["x"]` {
+		t.Errorf("without a mask it is %s", got)
+	}
+}
+
 func TestRisk(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {

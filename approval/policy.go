@@ -94,6 +94,9 @@ type Policy struct {
 	denials        []string // the gates that deny
 	opaque         bool     // one of them has a predicate in Go
 	ignoreDeclared bool
+
+	also     []string // places that are masked beside those of the gates; see Masking
+	keepsAll bool
 }
 
 // gate is a [Gate] made ready: with a name and an action, and a copy of what it points to.

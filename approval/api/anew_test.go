@@ -10,10 +10,11 @@ import (
 	a2aserver "a2a-server"
 	"a2a-server/auth"
 	"a2a-server/client"
+	"a2a-server/tool"
 )
 
 // gatesFile returns a world whose gates are in a file, and a function that replaces and reloads them.
-func gatesFile(t *testing.T, gates string) (*world, func(gates string)) {
+func gatesFile(t *testing.T, gates string, tools ...tool.Tool) (*world, func(gates string)) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "a2a-server.yaml")
 	write := func(gates string) {
@@ -22,7 +23,12 @@ func gatesFile(t *testing.T, gates string) (*world, func(gates string)) {
 		}
 	}
 	write(gates)
-	w := newWorld(t, func(c *a2aserver.Config) { c.Policy, c.File = nil, file })
+	w := newWorld(t, func(c *a2aserver.Config) {
+		c.Policy, c.File = nil, file
+		if len(tools) > 0 {
+			c.Tools = []tool.Toolset{tool.NewToolset("shop", tools...)}
+		}
+	})
 	return w, func(gates string) {
 		t.Helper()
 		write(gates)

@@ -124,7 +124,7 @@ const maxResult = 64 << 10
 func callOf(c *task.CallStatus, sees sight.Sight) client.Call {
 	out := client.Call{ID: c.ID, Tool: c.Tool, Arguments: c.Args, State: c.State, Attempt: c.Attempt, Outcome: string(c.Outcome), Result: c.Result, Error: c.Error, Canceled: c.Canceled, Approvals: c.Approvals}
 	if sees.Arguments != sight.Whole {
-		out.Arguments, out.Result = approval.MaskJSON(c.Args, c.Mask), approval.MaskJSON(c.Result, c.Mask)
+		out.Arguments, out.Result = approval.MaskArgs(c.Args, c.Mask), approval.MaskJSON(c.Result, c.Mask)
 	}
 	if len(out.Result) > maxResult {
 		out.Result, _ = json.Marshal(fmt.Sprintf("[%d bytes, not shown]", len(c.Result)))

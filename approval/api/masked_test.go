@@ -18,6 +18,9 @@ import (
 // hidden is what gates of the tests mask, and tools repeat. Messages, which are not masked, have it escaped.
 const hidden, escaped = "DE4711", `\u0044E4711`
 
+// words begins what tools say.
+const words = "account DE4711"
+
 // pays returns the text of a call.
 func pays(amount any, iban, how string) string {
 	return fmt.Sprintf(`/pay {"amount":%v,"iban":"`+iban+`","how":%q}`, amount, how)
@@ -35,8 +38,9 @@ func repeats(t *testing.T) tool.CallableTool {
 		if _, again := tool.Resumed(ctx); again {
 			return map[string]any{"paid": a.Amount}, nil
 		}
-		q := tool.Question{ID: "q", Hint: "is " + a.IBAN + " right?", OfCall: true, Payload: map[string]any{"account": a.IBAN}}
-		q.Schema = map[string]any{"type": "object", "properties": map[string]any{"account": map[string]any{"enum": []any{a.IBAN, "another"}}}}
+		account := "account " + a.IBAN
+		q := tool.Question{ID: "q", Hint: "is " + account + " right?", OfCall: true, Payload: map[string]any{"account": account}}
+		q.Schema = map[string]any{"type": "object", "properties": map[string]any{"account": map[string]any{"enum": []any{account, "another"}}}}
 		switch a.How {
 		case "form":
 			q.Kind = tool.AskForm
@@ -45,9 +49,9 @@ func repeats(t *testing.T) tool.CallableTool {
 		case "question":
 			q.Kind, q.Schema = tool.AskQuestion, nil
 		case "fail":
-			return nil, errors.New("there is no account " + a.IBAN)
+			return nil, errors.New("there is no " + account)
 		case "lose":
-			return nil, fmt.Errorf("%w: at %s", tool.ErrOutcomeUnknown, a.IBAN)
+			return nil, fmt.Errorf("%w: at %s", tool.ErrOutcomeUnknown, account)
 		default:
 			return map[string]any{"paid": a.Amount}, nil
 		}
@@ -128,8 +132,8 @@ func TestMasksOfEveryCall(t *testing.T) {
 		"edited into a gate":           {[]approval.Gate{small, large}, edit(5, 5000, "old")},
 		"edited out of a gate":         {[]approval.Gate{small, large}, edit(5000, 5, escaped)},
 		"form":                         {[]approval.Gate{{Tool: "pay", Terms: mask}}, asks("form", client.Decision{})},
-		"form with an answer":          {[]approval.Gate{{Tool: "pay", Terms: mask}}, asks("form", client.Decision{Decision: client.Respond, Response: json.RawMessage(`{"account":"` + hidden + `"}`)})},
-		"confirmation with an edit":    {[]approval.Gate{{Tool: "pay", Terms: mask}}, asks("confirm", client.Decision{Decision: client.Edit, Arguments: json.RawMessage(`{"account":"` + hidden + `"}`)})},
+		"form with an answer":          {[]approval.Gate{{Tool: "pay", Terms: mask}}, asks("form", client.Decision{Decision: client.Respond, Response: json.RawMessage(`{"account":"` + words + `"}`)})},
+		"confirmation with an edit":    {[]approval.Gate{{Tool: "pay", Terms: mask}}, asks("confirm", client.Decision{Decision: client.Edit, Arguments: json.RawMessage(`{"account":"` + words + `"}`)})},
 		"supplied result":              {[]approval.Gate{{Tool: "pay", Terms: both}}, asks("lose", client.Decision{Decision: client.Respond, Response: json.RawMessage(`"` + hidden + `"`)})},
 		"failed":                       {[]approval.Gate{{Tool: "pay", Terms: both}}, asks("fail", client.Decision{})},
 	} {
@@ -139,18 +143,27 @@ func TestMasksOfEveryCall(t *testing.T) {
 			task := tc.plays(w)
 			w.settles(task)
 			for _, who := range []auth.Principal{vera, pete, olga} {
-				w.hides(who, task)
+				w.hides(who, task, hidden, `"iban":"`+escaped)
 			}
 		})
 	}
-	// A task that is kept is kept in the API, too, where a running tool asks.
-	w := maskedWorld(t, []approval.Gate{{Tool: "pay", Terms: kept}})
-	task := asks("question", client.Decision{Decision: client.Respond, Response: json.RawMessage(`"` + hidden + `"`)})(w)
-	w.settles(task)
-	for _, a := range into[client.ApprovalPage](w.get(vera, "/approvals?task="+task).want(200)).Items {
-		if raw, _ := json.Marshal([]any{a.Hint, a.Payload, a.Schema, a.Resolution}); a.Question != "" && strings.Contains(string(raw), hidden) {
-			t.Errorf("of a kept task a viewer sees the approval %s", raw)
-		}
+	// A task that is kept is kept in the API, too, where a tool says something. Its arguments are not.
+	for how, gate := range map[string]approval.Gate{
+		"question": {}, "form": {}, "confirm": {}, "lose": {}, "fail": {}, "ask when it was not asked": {When: above(1000)},
+	} {
+		t.Run("kept: "+how, func(t *testing.T) {
+			t.Parallel()
+			gate.Tool, gate.Terms = "pay", kept
+			w := maskedWorld(t, []approval.Gate{gate})
+			plays := asks(how, client.Decision{})
+			if gate.When != nil {
+				plays = send(pays(5, escaped, "form"))
+			}
+			task := plays(w)
+			w.settles(task)
+			w.hides(vera, task, words)
+			w.hides(pete, task, words)
+		})
 	}
 }
 
@@ -193,8 +206,8 @@ func (w *world) settles(task string) {
 	})
 }
 
-// hides looks for the hidden word in all that a reader gets of a task.
-func (w *world) hides(who auth.Principal, task string) {
+// hides looks for texts in all that a reader gets of a task.
+func (w *world) hides(who auth.Principal, task string, texts ...string) {
 	w.t.Helper()
 	paths := []string{"/approvals", "/approvals?state=settled", "/approvals?task=" + task, "/tasks/" + task, "/grants"}
 	if who.Subject == vera.Subject {
@@ -204,9 +217,45 @@ func (w *world) hides(who auth.Principal, task string) {
 		paths = append(paths, "/approvals/"+a.ID)
 	}
 	for _, path := range paths {
-		if got := string(w.get(who, path).raw); strings.Contains(got, hidden) {
-			at := strings.Index(got, hidden)
+		got := string(w.get(who, path).raw)
+		for _, form := range texts {
+			at := strings.Index(got, form)
+			if at < 0 {
+				continue
+			}
 			w.t.Errorf("%s sees at %s: …%s", who.Subject, path, got[max(0, at-200):at+len(hidden)])
 		}
+	}
+}
+
+// What a reload no longer masks stays masked in the questions of planned calls; what it masks is masked in the
+// next question, also that of a running tool.
+func TestMasksOnlyGrow(t *testing.T) {
+	t.Parallel()
+	const plain, masked = "  - {tool: pay, name: any, approvers: {roles: [cfo]}}\n", "  - {tool: pay, name: any, mask: [/iban], approvers: {roles: [cfo]}}\n"
+	for name, tc := range map[string]struct{ before, after string }{"taken away": {masked, plain}, "added": {plain, masked}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, reload := gatesFile(t, tc.before, repeats(t))
+			one := w.ask(alice, pays(5, escaped, "question"))[0]
+			reload(tc.after)
+			edit := client.Decision{Decision: client.Edit, Digest: one.Digest, Arguments: json.RawMessage(`{"amount":6,"iban":"` + hidden + `","how":"question"}`)}
+			for decided := w.post(cfo, decisionOf(one), edit); decided.status == 202; { // the gate is another
+				w.settles(one.Task)
+				next := into[client.ApprovalPage](w.get(cfo, "/approvals?task="+one.Task).want(200)).Items[1]
+				whole := into[client.ApprovalDetail](w.get(cfo, "/approvals/"+next.ID).want(200)).Approval
+				decided = w.post(cfo, decisionOf(next), approve(whole))
+			}
+			var all []client.Approval
+			w.poll("the tool's question", func() bool {
+				all = into[client.ApprovalPage](w.get(vera, "/approvals?task="+one.Task).want(200)).Items
+				return all[len(all)-1].Question != ""
+			})
+			for _, a := range all[1:] { // the first was asked before
+				if raw, _ := json.Marshal(a); strings.Contains(string(raw), hidden) {
+					t.Errorf("a viewer sees %s", raw)
+				}
+			}
+		})
 	}
 }

@@ -170,7 +170,7 @@ func (s *Service) Approval(ctx context.Context, c Caller, id string) (client.App
 			d.Parameters = nil
 		}
 	}
-	if replaced := a.Replaced(); replaced != nil && !d.Approval.Masked { // an editor edits these
+	if replaced := a.Replaced(); replaced != nil && (!a.Hides() || sight.Of(list.Reader(c.By, a), sight.Approval).Question == sight.Whole) { // an editor edits these
 		d.Approval.Arguments, d.Parameters = replaced, a.Schema
 	}
 	answer := s.cfg.Engine.ReserveRead(c.By)

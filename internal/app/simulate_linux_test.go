@@ -50,9 +50,9 @@ allow -> ask: pay {"amount":"•••","to":"•••"}
   then: -
   now: some
 
-deny -> allow: pay {"amount":5,"to":"•••"}
+deny -> allow: pay {"amount":"•••","to":"•••"}
   c1.1 of task …, …, by anonymous
-  then: the gate "never" does not allow this call of "pay"
+  then: the details are left out, because a gate of the tool masks them
   now: -
 
 ask -> deny: pay {"amount":"•••","to":"•••"}

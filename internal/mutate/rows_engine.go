@@ -48,7 +48,7 @@ func engineRows() []row {
 		{"task/engine", "taskSight.calls", never("s.masked"), "approval/api TestRunOfSeveralApprovals", "the run of a call has nothing that one of its approvals masks"},
 		{"task/internal/rules", "advancing.planned", skip("Mask"), "approval/api TestMasksOfEveryCall", "calls that nobody was asked about are masked"},
 		{"task/internal/rules", "asking.auditedWhy", always("gated"), "approval/api TestMasksOfEveryCall/failed", "the audit has nothing that a failed tool says of masked arguments"},
-		{"task/internal/rules", "Rules.redact", never("masks"), "internal/e2e TestMaskedArgumentsAreNowhere", "errors of hooks have nothing that is masked"},
+		{"task/internal/rules", "redacted", never("hides"), "internal/e2e TestMaskedArgumentsAreNowhere", "errors of hooks have nothing that is masked"},
 		{"task/engine/internal/call", "doubts", never("err#1"), "task/engine TestDoubtAboutAJobComesFirst/of Call", "a job whose tool does not know whether it was started is not started again by a timer"},
 		{"task/engine/internal/due", "rows.end", zero("err#3"), "task/engine TestDueWorkOnReadOnlyStore", "deadlines are not tried forever on a store that takes nothing more"},
 		{"task/engine/internal/processors", "New", use("max()#2", "n"), "task/engine TestHeavyWorkIsShared", "heavy work of one caller leaves processors to that of others"},

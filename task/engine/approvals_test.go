@@ -107,6 +107,11 @@ func TestApprovals(t *testing.T) {
 		if err != nil || len(page.Approvals) != 1 || page.Approvals[0].ID != first.ID {
 			t.Errorf("List() of a task = %+v, %v", page, err)
 		}
+		for _, q := range []engine.ApprovalQuery{{Settled: true}, {Task: string(mine[0])}} {
+			if page, err := approvals.List(w.ctx(), carol, q); err != nil || len(page.Approvals) > 0 {
+				t.Errorf("List(%+v) of another = %+v, %v", q, page, err)
+			}
+		}
 		var invalid *task.InvalidError
 		if _, err := approvals.List(w.ctx(), carol, engine.ApprovalQuery{Cursor: "nonsense"}); !errors.As(err, &invalid) {
 			t.Errorf("List() with a cursor that is none = %v", err)

@@ -59,7 +59,7 @@ func (s taskSight) calls(all []task.CallStatus) []task.CallStatus {
 		case s.bare:
 			c.Args, c.Result, c.Error = nil, nil, ""
 		case s.masked:
-			c.Args, c.Result = approval.MaskJSON(c.Args, c.Mask), approval.MaskJSON(c.Result, c.Mask)
+			c.Args, c.Result = approval.MaskArgs(c.Args, c.Mask), approval.MaskJSON(c.Result, c.Mask)
 		}
 	}
 	return all

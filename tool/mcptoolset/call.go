@@ -136,8 +136,12 @@ func (t *Toolset) failure(ctx context.Context, r *remote, f *requestTrace, err e
 	}
 }
 
-// noteCall logs why a call has no answer.
+// noteCall logs why a call has no answer, without words of the server, which may repeat arguments that
+// gates mask.
 func (t *Toolset) noteCall(r *remote, err error) {
+	if answer, is := errors.AsType[*jsonrpc.Error](err); is {
+		err = fmt.Errorf("error %d of JSON-RPC", answer.Code)
+	}
 	t.cfg.Logger.Warn().Str("mcp_server", t.cfg.Name).Str("tool", r.definition.Name).Str("error", t.text(reason(err))).Msg("a call of an mcp server has no answer")
 }
 

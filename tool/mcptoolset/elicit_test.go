@@ -101,9 +101,14 @@ var older = &mcp.ServerOptions{SupportedProtocolVersions: []string{"2025-11-25"}
 
 // painting is a server with the tool paint.
 func painting(o *mcp.ServerOptions, h handler) func() *mcp.Server {
+	bounded := func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		ctx, cancel := context.WithTimeout(ctx, 10*time.Second) // its cancellation may be lost when the session ends at once
+		defer cancel()
+		return h(ctx, r)
+	}
 	return func() *mcp.Server {
 		s := mcp.NewServer(&mcp.Implementation{Name: "painting", Version: "1"}, o)
-		s.AddTool(&mcp.Tool{Name: "paint", InputSchema: object("thing")}, h)
+		s.AddTool(&mcp.Tool{Name: "paint", InputSchema: object("thing")}, bounded)
 		return s
 	}
 }

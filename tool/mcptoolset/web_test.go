@@ -143,8 +143,11 @@ func TestHTTPDown(t *testing.T) {
 	result(t, echo, map[string]any{"text": "x"})
 	s.CloseClientConnections()
 	s.Close()
-	for range 2 {
+	for i := range 3 {
 		_, err := call(t.Context(), echo, map[string]any{"text": "x"})
+		if i == 0 && errors.Is(err, tool.ErrOutcomeUnknown) {
+			continue // it was sent on the connection before its end was seen
+		}
 		if !errors.Is(err, mcptoolset.ErrDown) || errors.Is(err, tool.ErrOutcomeUnknown) || strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("call = %v", err)
 		}

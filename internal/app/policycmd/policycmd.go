@@ -184,6 +184,9 @@ func (s *simulation) judge(ctx context.Context, by *toolset.State, c *engine.Pla
 	case len(mask) == 0 || errors.Is(err, tool.ErrUnknownTool):
 		why = err.Error()
 	}
+	if len(mask) > len(c.Mask) && c.Was == approval.ActionDeny { // the reason has a hint, maybe with more
+		c.Why = approval.ErrMasked.Error()
+	}
 	switch {
 	case now != string(c.Was):
 	case c.Terms == nil || c.Terms.Same(e.Merged):
@@ -194,7 +197,7 @@ func (s *simulation) judge(ctx context.Context, by *toolset.State, c *engine.Pla
 	now = fmt.Sprintf("%s -> %s", c.Was, now)
 	s.kinds[now]++
 	if s.changed++; s.changed <= cli.MaxListed {
-		s.changes = append(s.changes, fmt.Sprintf("\n%s: %s %s\n  %s of task %s, %s, by %s\n  then: %s\n  now: %s\n", now, visible.Line(c.Tool), visible.Clip(string(approval.MaskJSON(c.Args, mask)), 2000),
+		s.changes = append(s.changes, fmt.Sprintf("\n%s: %s %s\n  %s of task %s, %s, by %s\n  then: %s\n  now: %s\n", now, visible.Line(c.Tool), visible.Clip(string(approval.MaskArgs(c.Args, mask)), 2000),
 			visible.Line(c.Call), c.Task, c.At.UTC().Format(time.RFC3339), visible.Line(c.By.Subject), cmp.Or(visible.Line(c.Why), "-"), cmp.Or(visible.Line(why), "-")))
 	}
 }

@@ -89,7 +89,9 @@ type PlannedCall struct {
 	Tool  string          `json:"tool"`
 	Args  json.RawMessage `json:"args"`
 	Alias string          `json:"alias,omitempty"`
-	Mask  []string        `json:"mask,omitempty"` // of the gates of Tool, see [approval.Terms]
+	// Mask and MaskTask are of the gates of Tool, see [approval.Terms].
+	Mask     []string `json:"mask,omitempty"`
+	MaskTask bool     `json:"maskTask,omitempty"`
 }
 
 // PlannedAsk is a question of the planner itself, answered by any message.

@@ -35,7 +35,7 @@ func TestGoldenEvents(t *testing.T) {
 	granted.Grant = &approval.Granted{ID: "g1", GrantRequest: approval.GrantRequest{Scope: approval.GrantContext, For: time.Hour, Uses: 3, Exact: true}}
 	for name, v := range map[string]any{
 		KindResolved + "+grant": &ApprovalResolved{ID: "t.a1", State: approval.Approved, Resolution: granted},
-		KindPlanned + "+mask":   &StepPlanned{Step: 2, Calls: []PlannedCall{{ID: "c2.1", Tool: "transfer", Args: raw(`{"amount":1}`), Mask: []string{"/amount"}}}},
+		KindPlanned + "+mask":   &StepPlanned{Step: 2, Calls: []PlannedCall{{ID: "c2.1", Tool: "transfer", Args: raw(`{"amount":1}`), Mask: []string{"/amount"}, MaskTask: true}}},
 		KindStarted + "+grant":  &CallStarted{Call: "c2.1", Attempt: 1, Digest: "d1", Grant: "g1"},
 
 		KindMessage: &MessageReceived{Message: raw(`{"messageId":"m1","parts":[{"text":"hi"}],"role":"ROLE_USER"}`), Hash: "00ff", By: by, For: ForPlanner},

@@ -72,6 +72,9 @@ func (c *PlannedCall) appendJSON(dst []byte) ([]byte, error) {
 	dst, err := appendRaw(dst, c.Args)
 	dst = appendTextField(dst, `,"alias":`, c.Alias)
 	dst = appendTexts(dst, `,"mask":`, c.Mask)
+	if c.MaskTask {
+		dst = append(dst, `,"maskTask":true`...)
+	}
 	return append(dst, '}'), err
 }
 

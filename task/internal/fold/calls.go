@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"slices"
 
 	"a2a-server/approval"
 	"a2a-server/internal/visible"
@@ -31,6 +32,13 @@ func (f *Fold) Calls() []task.CallStatus {
 		}
 	}
 	return all
+}
+
+// KeepsTask reports whether gates of a planned call keep the task, see [approval.Terms].
+func (f *Fold) KeepsTask() bool {
+	return slices.ContainsFunc(f.Steps, func(s *Step) bool {
+		return slices.ContainsFunc(s.Progress, func(c *Call) bool { return c.MaskTask })
+	})
 }
 
 // Call returns a call of the task, nil if there is none with that id.

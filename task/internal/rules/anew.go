@@ -3,12 +3,10 @@ package rules
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"a2a-server/approval"
 	"a2a-server/auth"
-	"a2a-server/internal/visible"
 	"a2a-server/task/internal/fold"
 )
 
@@ -57,9 +55,6 @@ func (in AskAnew) put(d *Draft) error {
 		return refuse("its gates demand nothing more now; decide it as it is")
 	}
 	x.verdict.Gates = approval.WithGates(x.verdict.Gates, a.Gates)
-	if !slices.Equal(terms.Mask, x.verdict.Terms.Mask) { // the hint may have what the gates of before masked
-		x.verdict.Hint = fmt.Sprintf("May the tool %s run?", visible.Quote(c.Tool, 80))
-	}
 	if terms.Gate = x.verdict.Terms.Gate; !terms.Same(x.verdict.Terms) {
 		terms.Grants = nil // no later call would be asked about on these terms
 	}

@@ -56,7 +56,7 @@ func TestAskAnew(t *testing.T) {
 		!slices.Equal(terms.Mask, before.Terms.Mask) || len(a.Votes) > 0 || !a.Deadline.Equal(k.now.Add(time.Hour)) || a.Supersedes != old.ID || len(a.Gates) != 2 {
 		t.Errorf("asked anew: %+v", a)
 	}
-	if a.Hint != `May the tool "pay" run?` || old.State != approval.Superseded || old.Resolution.By.Subject != "bob" || old.Resolution.Decision != "" {
+	if a.Hint != `Pay "•••"?` || old.State != approval.Superseded || old.Resolution.By.Subject != "bob" || old.Resolution.Decision != "" {
 		t.Errorf("it asks %q, and the approval before is %s, %+v", a.Hint, old.State, old.Resolution)
 	}
 	if dues := k.dues(); len(dues) != 2 || slices.ContainsFunc(dues, func(due string) bool { return strings.Contains(due, id(1)) }) {

@@ -20,10 +20,8 @@ func (d *asking) askAbout(c *fold.Call, a *approval.Approval) error {
 // call.
 func (d *asking) fill(c *fold.Call, x *examined, a *approval.Approval) (err error) {
 	f := d.f
-	a.Terms.Mask = approval.Union(a.Terms.Mask, c.Mask) // also if a reload has taken a mask away
-	if of := d.approvalOf(c); of != nil {
-		a.Terms.Mask, a.Terms.MaskTask = approval.Union(a.Terms.Mask, of.Terms.Mask), a.Terms.MaskTask || of.Terms.MaskTask
-	}
+	mask, keepsTask := d.policy(c).Mask(c.Tool)
+	a.Terms.Mask, a.Terms.MaskTask = approval.Union(a.Terms.Mask, mask), a.Terms.MaskTask || keepsTask
 	a.V, a.State = 1, approval.Pending
 	if a.Terms.FourEyes {
 		a.Editors = f.EditorsOf(c)
@@ -116,9 +114,9 @@ func (d *asking) termsOf(c *fold.Call, x *examined) approval.Terms {
 	return d.rules.Policy.AskTerms()
 }
 
-// askTerms returns the terms of a question of a running tool. What authorizes is decided by the
-// approvers of the call, in the same ways; only the deadline and the allowed decisions, which
-// were chosen for the call, are the defaults for questions. Every question has the risk and the
+// askTerms returns the terms of a question of a running tool. What authorizes, and what may repeat
+// what gates hide, is decided by the approvers of the call, in the same ways; only the deadline and the
+// allowed decisions, which were chosen for the call, are the defaults for questions. Every question has the risk and the
 // names of its call.
 func (d *asking) askTerms(c *fold.Call, x *examined, q *tool.Question) approval.Terms {
 	own := d.rules.Policy.AskTerms()
@@ -127,7 +125,7 @@ func (d *asking) askTerms(c *fold.Call, x *examined, q *tool.Question) approval.
 		if of := d.approvalOf(c); of != nil {
 			own.Risk, own.Notify = of.Terms.Risk, of.Terms.Notify
 		}
-		if q.OfCall {
+		if q.OfCall || d.hides(c) {
 			own.FourEyes, own.Elsewhere, own.Human = own.FourEyes || terms.FourEyes, own.Elsewhere || terms.Elsewhere, own.Human || terms.Human
 			own.AuthRequired, own.NoText = own.AuthRequired || terms.AuthRequired, own.NoText || terms.NoText
 			own.Approvers, own.Needs = terms.Approvers, terms.Needs // one of the people answers

@@ -28,7 +28,9 @@ type Verdict struct {
 // following adds what follows from a verdict, and notes the verdict at the last audit entry of it.
 func (d *batch) following(v Verdict, add func() error) error {
 	n := len(d.audited)
+	d.verdict = v
 	err := add()
+	d.verdict = Verdict{}
 	if len(d.audited) > n {
 		d.audited[len(d.audited)-1].Verdict = v
 	}

@@ -27,6 +27,7 @@ type batch struct {
 	due     []store.DueChange
 	audit   [][]byte
 	audited []Audited    // see Audited
+	verdict Verdict      // from which what is added follows; zero: from none
 	status  store.Status // State 0: unchanged
 
 	launch   []*Execution         // entered after the draft has been committed

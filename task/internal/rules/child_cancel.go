@@ -95,7 +95,8 @@ func (in ChildCancelResult) put(d *Draft) error {
 	}
 	entry := approval.Audit{What: approval.AuditCanceled, Call: p.Call, Tool: p.Tool}
 	if in.Failed != nil {
-		entry.Reason = "gave up canceling its remote work: " + d.rules.redact(p.Tool, in.Failed).Error()
+		c := d.f.Call(p.Call)
+		entry.Reason = "gave up canceling its remote work: " + redacted(c == nil || d.hides(c), in.Failed).Error()
 	}
 	return d.record(entry)
 }

@@ -40,12 +40,12 @@ type Execution struct {
 	note     string
 	verdict  Verdict    // that allows the call; zero: a person has, or an earlier entry
 	standing *usedGrant // that lets the call start, or go on, without asking; nil: none
-	masks    bool       // gates mask arguments of the tool
+	hides    bool       // gates mask arguments of the call, or keep its task
 }
 
 // Logged returns what the log may have of the value with which the tool has panicked.
 func (e *Execution) Logged(p any) any {
-	if e.masks {
+	if e.hides {
 		return approval.ErrMasked
 	}
 	return p
@@ -150,7 +150,7 @@ func (d *entering) askAgain(c *fold.Call, x *examined, old *fold.Approval) error
 func (d *entering) entry(c *fold.Call, x *examined) *Execution {
 	e := &Execution{
 		Call: c.ID, Name: c.Tool, Tool: x.entry.Tool, Attempt: c.Attempt, Args: x.args,
-		Context: x.ctx, State: copyState(d.f.ToolState()), Output: c.Output, checked: x.checked, masks: d.rules.masks(c.Tool),
+		Context: x.ctx, State: copyState(d.f.ToolState()), Output: c.Output, checked: x.checked, hides: d.hides(c),
 	}
 	e.decision, e.note = d.f.DecisionOn(c.ID)
 	for _, a := range d.f.Approvals {

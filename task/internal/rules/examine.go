@@ -103,14 +103,14 @@ func (d *asking) examine(c *fold.Call, l look, raw json.RawMessage, open bool) e
 	if d.validate(c, &x); x.invalid != nil {
 		return x
 	}
-	x.verdict = d.rules.Policy.Judge(x.ctx, x.entry.Tool, x.args)
+	x.verdict = d.policy(c).Judge(x.ctx, x.entry.Tool, x.args)
 	if err := x.verdict.Failed; err != nil {
 		d.rules.report(Problem{Task: d.f.View.IDs().Task, What: GateFailed, Err: fmt.Errorf("tool %s: %w", c.Tool, err), Wrong: true})
 	}
 	switch {
 	case hookErr == nil:
 	case x.verdict.Action == approval.ActionAllow:
-		x.verdict = d.rules.Policy.Ask(x.entry.Tool, x.args, "a hook failed: "+hookErr.Error())
+		x.verdict = d.policy(c).Ask(x.entry.Tool, x.args, "a hook failed: "+hookErr.Error())
 	case x.verdict.Action == approval.ActionAsk:
 		x.verdict.Terms.Grants = nil // what the hook would have said is unknown
 		x.verdict.Hint += "\nA check before the policy failed."
@@ -137,9 +137,25 @@ func (d *asking) validated(c *fold.Call, l look) examined {
 func (d *asking) judged(c *fold.Call, l look) examined {
 	x := d.validated(c, l)
 	if x.entry != nil && x.invalid == nil {
-		x.verdict = d.rules.Policy.Judge(x.ctx, x.entry.Tool, x.args)
+		x.verdict = d.policy(c).Judge(x.ctx, x.entry.Tool, x.args)
 	}
 	return x
+}
+
+// policy returns the policy for a call: it masks what gates of the tool have masked since the call was
+// planned, and keeps a task that any of its calls keeps.
+func (d *asking) policy(c *fold.Call) *approval.Policy {
+	mask, keepsTask := c.Mask, d.f.KeepsTask()
+	if a := d.approvalOf(c); a != nil {
+		mask, keepsTask = approval.Union(mask, a.Terms.Mask), keepsTask || a.Terms.MaskTask
+	}
+	return d.rules.Policy.Masking(mask, keepsTask)
+}
+
+// hides reports whether gates mask arguments of a call, or keep its task.
+func (d *asking) hides(c *fold.Call) bool {
+	mask, keepsTask := d.policy(c).Mask(c.Tool)
+	return len(mask) > 0 || keepsTask
 }
 
 // validate checks the arguments, without asking hooks or the policy.

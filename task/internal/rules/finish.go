@@ -37,11 +37,11 @@ func (d *entering) finish(c *fold.Call, outcome task.Outcome, result json.RawMes
 	return d.record(approval.Audit{What: approval.AuditFinished, Call: c.ID, Tool: c.Tool, Outcome: string(outcome), Reason: d.auditedWhy(c, outcome, problem), Approval: name, Grant: c.Grant, Attempt: c.Attempt})
 }
 
-// auditedWhy returns why a call has ended, for the audit. The words of tools and persons, which may repeat
-// what gates hide, are left out.
+// auditedWhy returns why a call has ended, for the audit. The words of tools, hooks and persons, which may
+// repeat what gates hide, are left out.
 func (d *asking) auditedWhy(c *fold.Call, outcome task.Outcome, why string) string {
-	gated := outcome == task.OutcomeDenied || outcome == task.OutcomeExpired
-	if a := d.approvalOf(c); why == "" || gated || len(c.Mask) == 0 && (a == nil || !a.Hides()) {
+	gated := outcome == task.OutcomeExpired || outcome == task.OutcomeDenied && d.verdict.Gate != ""
+	if why == "" || gated || !d.hides(c) {
 		return why
 	}
 	return approval.ErrMasked.Error()
@@ -108,15 +108,7 @@ func (d *entering) unknown(c *fold.Call, cause event.Cause, why string) error {
 
 // redact returns what a tool says about a call, for questions and the audit, which people read who
 // see masked arguments.
-func (d *asking) redact(c *fold.Call, err error) error {
-	if a := d.approvalOf(c); a != nil {
-		err = a.Redact(err)
-	}
-	if len(c.Mask) > 0 {
-		return approval.ErrMasked
-	}
-	return d.rules.redact(c.Tool, err)
-}
+func (d *asking) redact(c *fold.Call, err error) error { return redacted(d.hides(c), err) }
 
 // unknownWhy returns, for display, a tool's reason for an unknown outcome, without the words
 // of [tool.ErrOutcomeUnknown], which the question has anyway.

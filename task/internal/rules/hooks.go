@@ -11,7 +11,6 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
-	"a2a-server/approval"
 	"a2a-server/task"
 	"a2a-server/task/internal/event"
 	"a2a-server/task/internal/fold"
@@ -66,27 +65,24 @@ func runAfter(ctx *task.ReadonlyContext, r *Rules, hook task.AfterHook, what str
 				seen.Error = "the tool failed and did not say why"
 			}
 		}
-		if err = r.callAfter(ctx, hook, what, seen); err == nil {
+		if err = r.callAfter(ctx, hook, what, seen, o.Entry); err == nil {
 			err = adopt(o, seen)
 		}
 	}
 	var panicked *PanicError
 	if err != nil && !errors.As(err, &panicked) { // a panic has been reported
-		r.report(Problem{Task: ctx.TaskID(), What: what + " failed", Err: r.redact(o.Entry.Name, err), Wrong: true})
+		r.report(Problem{Task: ctx.TaskID(), What: what + " failed", Err: redacted(o.Entry.hides, err), Wrong: true})
 	}
 	return err
 }
 
-func (r *Rules) callAfter(ctx *task.ReadonlyContext, hook task.AfterHook, what string, seen *task.Result) (err error) {
+func (r *Rules) callAfter(ctx *task.ReadonlyContext, hook task.AfterHook, what string, seen *task.Result, e *Execution) (err error) {
 	defer r.guard(ctx.TaskID(), what, &err)
-	defer func(name string) {
+	defer func() {
 		if p := recover(); p != nil {
-			if r.masks(name) {
-				p = approval.ErrMasked
-			}
-			panic(p) // for guard
+			panic(e.Logged(p)) // for guard
 		}
-	}(seen.Call.Name)
+	}()
 	if err := hook(ctx, seen.Call, seen); err != nil {
 		return errors.New(err.Error()) // its methods are the application's code
 	}

@@ -294,7 +294,7 @@ func (d *advancing) planned(s *task.Step) *event.StepPlanned {
 			alias = "" // it could be taken for another call, maybe one that a restoration has lost
 		}
 		call := event.PlannedCall{ID: approval.CallID(planned.Step, i+1, mark), Tool: c.Tool, Args: wellFormed(c.Args), Alias: alias}
-		call.Mask, _ = d.rules.Policy.Mask(c.Tool)
+		call.Mask, call.MaskTask = d.rules.Policy.Mask(c.Tool)
 		planned.Calls = append(planned.Calls, call)
 	}
 	if s.Ask != nil {

@@ -84,7 +84,7 @@ func (d *asking) mustAsk(c *fold.Call, x *examined) bool {
 		x.verdict.Hint, x.verdict.Terms, x.verdict.Gates = old.Hint, old.Terms, old.Gates
 		return true
 	}
-	x.verdict = d.rules.Policy.Ask(x.entry.Tool, x.args, "" /* nothing has failed */)
+	x.verdict = d.policy(c).Ask(x.entry.Tool, x.args, "" /* nothing has failed */)
 	return true
 }
 

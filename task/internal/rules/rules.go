@@ -108,18 +108,12 @@ func (r *Rules) guard(task, what string, err *error) {
 	}
 }
 
-// redact returns the error of a program about a call of a tool for logs, audit and questions.
-func (r *Rules) redact(tool string, err error) error {
-	if err != nil && r.masks(tool) {
+// redacted returns the error of a program about a call, for logs, audit and questions.
+func redacted(hides bool, err error) error {
+	if err != nil && hides {
 		return approval.ErrMasked
 	}
 	return err
-}
-
-// masks reports whether gates of a tool mask arguments.
-func (r *Rules) masks(tool string) bool {
-	mask, _ := r.Policy.Mask(tool)
-	return len(mask) > 0
 }
 
 func (r *Rules) report(t Problem) {
