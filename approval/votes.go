@@ -131,6 +131,9 @@ func (a *Approval) checkVote(t DecisionType, d Decider) *Error {
 		return nil // its vote is the first for the edited call, and checkPerson knows a need for it
 	}
 	adds := a.AddsVote(d.By)
+	if adds && a.Terms.FourEyes && !a.ofOthers(d.By) { // who has edited the call, whose vote counts for that
+		return barred(a, BarredFourEyes, "it has their vote, of their edit, and needs other persons beside the authors of edits; have another person answer")
+	}
 	for i := range a.Votes {
 		if v := &a.Votes[i]; v.Digest == a.Digest && !v.By.DistinctFrom(d.By) && (!adds || !v.By.SamePerson(d.By)) {
 			return barred(a, BarredPerson, fmt.Sprintf("%s has voted, who may be the same person or act for them; have another person answer, or have the operator of the server name the persons of both logins (auth.people)",

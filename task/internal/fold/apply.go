@@ -189,6 +189,9 @@ func (f *Fold) applyCall(v event.OfCall) error {
 		if c.Repeats++; c.State != CallUncertain || e.Attempt != c.Attempt {
 			c.Repeats = 0
 		}
+		if e.Attempt != c.Attempt {
+			c.Used = len(c.Answered)
+		}
 		c.State, c.Attempt, c.Grant, c.Cause, c.Why = CallRunning, e.Attempt, e.Grant, "", ""
 		c.reachable()
 		if e.Args != nil {
@@ -198,6 +201,9 @@ func (f *Fold) applyCall(v event.OfCall) error {
 		c.keep(e)
 	case *event.CallSuspended:
 		c.State, c.Paused, c.Suspended, c.Wake = CallWaiting, true, e.N, e.Wake
+		if e.State != nil {
+			c.Used = len(c.Answered)
+		}
 		f.suspended(c, e.Asks)
 		c.Output = e.Output
 		c.Checkpoint, c.Repeats = c.Checkpoint || e.Again, 0
@@ -270,7 +276,7 @@ func (c *Call) reachable() {
 // keep folds a checkpoint. It takes the place of the newest suspension, too: the tool has
 // had its answers.
 func (c *Call) keep(e *event.CallCheckpoint) {
-	c.Checkpoint, c.ToolState, c.Fresh = true, e.State, 0
+	c.Checkpoint, c.ToolState, c.Fresh, c.Used = true, e.State, 0, len(c.Answered)
 }
 
 // suspend folds the state of a suspension. If the call has a checkpoint, a suspension without

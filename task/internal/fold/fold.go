@@ -106,6 +106,7 @@ type Call struct {
 	Asks      []event.SuspendedAsk `json:"asks,omitempty"`     // of the newest suspension
 	Answered  []event.SuspendedAsk `json:"answered,omitempty"` // of all, oldest first
 	Fresh     int                  `json:"fresh,omitempty"`    // of Answered, by the newest suspension
+	Used      int                  `json:"used,omitempty"`     // of Answered, the oldest: the tool goes on after them
 	Open      []event.SuspendedAsk `json:"open,omitempty"`     // while it runs: not answered when it was resumed
 	Wake      *time.Time           `json:"wake,omitempty"`
 	Held      string               `json:"held,omitempty"`    // while it runs: the approval that it waits for; see rules.Held

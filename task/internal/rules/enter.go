@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -30,7 +31,8 @@ type Execution struct {
 	Context   *task.ReadonlyContext // of when it was checked; the run has a Context of its own
 	State     map[string]any        // of the tools; the run's own
 	Resumed   *tool.Resumption      // nil on a first entry
-	Decided   map[string]bool       // confirmations that the call has asked for: by id, whether approved
+	Decided   map[string]bool       // confirmations that the call has asked for since its state was kept: by id, whether approved
+	Asked     map[string]int        // confirmations before that, by content: the number of the last
 	DecidedAt time.Time             // see [tool.DecidedAt]
 	Decision  *ToolConfirmation     // the newest that the tool may read; nil if there is none, or it has asked since
 	Output    int64                 // bytes that the call had published by its newest suspension
@@ -166,6 +168,10 @@ func (d *entering) entry(c *fold.Call, x *examined) *Execution {
 	if c.Paused { // the suspension that is resumed
 		answered, fresh = append(answered[:len(answered):len(answered)], c.Asks...), len(answered)
 	}
+	used := c.Used
+	if !c.Paused && c.State != fold.CallUncertain { // another attempt
+		used = len(answered)
+	}
 	var answers []tool.Answer
 	for i, ask := range answered {
 		a := d.f.Approval(ask.Approval)
@@ -178,7 +184,11 @@ func (d *entering) entry(c *fold.Call, x *examined) *Execution {
 				continue // the tool has changed since, so it has to ask again
 			}
 		}
-		if kind == tool.AskConfirm {
+		switch {
+		case kind != tool.AskConfirm:
+		case i < used: // the tool has gone on from it: an equal question is another
+			e.count(ask.Ask)
+		default:
 			if e.Decided == nil {
 				e.Decided = map[string]bool{}
 			}
@@ -196,6 +206,19 @@ func (d *entering) entry(c *fold.Call, x *examined) *Execution {
 		e.Resumed = &tool.Resumption{State: c.ToolState, Answers: answers, Open: d.openQuestions(c)}
 	}
 	return e
+}
+
+// count counts a confirmation that is used up.
+func (e *Execution) count(ask string) {
+	content, number, numbered := strings.Cut(ask, ".")
+	n, err := strconv.Atoi(number)
+	if !numbered || err != nil {
+		return // it is not asked again by its content
+	}
+	if e.Asked == nil {
+		e.Asked = map[string]int{}
+	}
+	e.Asked[content] = max(n, e.Asked[content])
 }
 
 // copyState returns a copy of the state of the tools, which shares nothing with it.

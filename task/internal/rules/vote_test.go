@@ -206,6 +206,19 @@ func TestEditBesideVotes(t *testing.T) {
 		k.vote(2, voter("fay", "finance"), approval.Approve, "")
 		k.wantEntries(1)
 	})
+	t.Run("of an editor with two logins under four eyes", func(t *testing.T) {
+		t.Parallel()
+		k := voteDesk(t,
+			approval.Gate{Tool: "pay", Name: "money", Terms: approval.Terms{FourEyes: true, Approvers: &approval.Approvers{Roles: []string{"finance"}}}},
+			approval.Gate{Tool: "*", Name: "law", Terms: approval.Terms{Approvers: &approval.Approvers{Roles: []string{"legal"}}}})
+		bob, other := voter("bob", "finance"), voter("bob-too", "legal")
+		bob.Person, bob.PersonSeen, other.Person, other.PersonSeen = "bob", true, "bob", true
+		k.vote(1, bob, approval.Edit, `{"amount":50}`)
+		wantBarred(t, k.votes(2, other, approval.Approve, ""), approval.BarredFourEyes)
+		k.wantEntries(0)
+		k.vote(2, voter("fay", "legal"), approval.Approve, "")
+		k.wantEntries(1)
+	})
 	t.Run("of a requester under four eyes", func(t *testing.T) {
 		t.Parallel()
 		k := voteDesk(t, approval.Gate{Tool: "pay", Terms: approval.Terms{People: 2, FourEyes: true}})

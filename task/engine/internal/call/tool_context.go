@@ -43,7 +43,7 @@ var _ tool.Context = (*toolContext)(nil)
 // newToolContext builds the context of a run, with the proof that its arguments were
 // checked, the newest decision on the call, and the resumption if it was suspended.
 func newToolContext(ctx context.Context, r *Run) *toolContext {
-	x := &toolContext{ReadonlyContext: r.entry.Context, run: r, state: r.entry.State}
+	x := &toolContext{ReadonlyContext: r.entry.Context, run: r, state: r.entry.State, asked: maps.Clone(r.entry.Asked)}
 	x.values = tool.CallValues{
 		Checked: r.entry.Checked(), Confirmer: x, Checkpointer: x, Reporter: x, Asker: x,
 		Confirmation: r.entry.Decision, Resumption: r.entry.Resumed,
@@ -116,7 +116,8 @@ func (c *cancellable) OnCancel(_ string, cancel func(cause error)) (remove func(
 }
 
 // askID identifies a question of a call by its content and, among equal questions, by its
-// number, so that it is found again when the call runs again.
+// number, so that it is found again when the call runs again. A call that goes on from a state that it kept
+// goes on with the numbers, too: a decision is for the question that was asked, and for no equal one after it.
 func (x *toolContext) askID(a tool.Question) (string, error) {
 	canonical, err := json.Marshal(struct {
 		Kind    tool.QuestionKind `json:"kind"`
