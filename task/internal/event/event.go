@@ -151,6 +151,8 @@ type CallStarted struct {
 	Digest  string          `json:"digest,omitempty"` // of an approved call, or one that a grant lets start
 	Grant   string          `json:"grant,omitempty"`  // id of the grant that lets the call start
 	Args    json.RawMessage `json:"args,omitempty"`   // if they differ from the planned arguments
+	Tool    string          `json:"tool,omitempty"`   // digest of the definition
+	Safe    bool            `json:"safe,omitempty"`   // the tool said that repeating the call has no further effect
 }
 
 // CallCancel cancels a call that has not ended.

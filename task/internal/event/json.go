@@ -84,6 +84,10 @@ func (e *CallStarted) appendJSON(dst []byte) ([]byte, error) {
 	dst = appendTextField(dst, `,"digest":`, e.Digest)
 	dst = appendTextField(dst, `,"grant":`, e.Grant)
 	dst, err := appendOptional(dst, `,"args":`, e.Args)
+	dst = appendTextField(dst, `,"tool":`, e.Tool)
+	if e.Safe {
+		dst = append(dst, `,"safe":true`...)
+	}
 	return append(dst, '}'), err
 }
 

@@ -193,6 +193,7 @@ func (f *Fold) applyCall(v event.OfCall) error {
 			c.Used = len(c.Answered)
 		}
 		c.State, c.Attempt, c.Grant, c.Cause, c.Why = CallRunning, e.Attempt, e.Grant, "", ""
+		c.Digest, c.Safe = e.Tool, e.Safe
 		c.reachable()
 		if e.Args != nil {
 			c.Args = e.Args

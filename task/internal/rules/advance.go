@@ -176,9 +176,9 @@ const (
 )
 
 // uncertain continues from a call whose outcome is unknown. If the process died, a call
-// declared read-only or idempotent is repeated automatically, a few times; after another cause
+// declared read-only or idempotent, when it was started and now, is repeated automatically, a few times; after another cause
 // it ends with an error, or after a restoration, a person is asked. A call with a checkpoint is entered again with it if the process
-// died, equally often: a tool that kills the process at every entry must not do so forever,
+// died and the tool is the same, equally often: a tool that kills the process at every entry must not do so forever,
 // even with new checkpoints. For any other call, and after the repeats, a person is asked.
 func (d *advancing) uncertain(c *fold.Call) error {
 	l := d.look(c)
@@ -193,8 +193,9 @@ func (d *advancing) uncertain(c *fold.Call) error {
 	if c.Cause == event.CauseRestored {
 		return d.askOutcome(c, &x) // it may have ended since, and more may have followed
 	}
-	safe := repeatable(x.entry.Tool)
-	again := c.Cause == event.CauseDied && (safe || c.Checkpoint)
+	safe := c.Safe && repeatable(x.entry.Tool)
+	x.changed = c.Digest != "" && c.Digest != x.entry.Digest
+	again := c.Cause == event.CauseDied && (safe || c.Checkpoint && !x.changed)
 	switch {
 	case safe && c.Cause != event.CauseDied:
 		return d.finish(c, task.OutcomeError, nil, fmt.Sprintf("%s has no result: %s", c.Tool, c.Why), nil)

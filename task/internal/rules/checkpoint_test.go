@@ -3,6 +3,7 @@ package rules_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -195,6 +196,34 @@ func TestCheckpointThatMayNotContinue(t *testing.T) {
 			if e := k.entered[1]; e.Attempt != 2 || string(e.Resumed.State) != `"half"` {
 				t.Errorf("%s: attempt %d begins with %s", name, e.Attempt, e.Resumed.State)
 			}
+		}
+	}
+}
+
+// What a tool was when its call started counts after a crash: one that calls itself safe to repeat only since then
+// is asked about, and so is one with a checkpoint that has changed since. Nobody was asked before, or somebody was.
+func TestToolThatChangesAfterTheStart(t *testing.T) {
+	t.Parallel()
+	for _, gated := range []bool{true, false} {
+		for name, change := range map[string]func(k *desk, job *fake){
+			"calls itself safe": func(_ *desk, job *fake) { job.is = tool.Annotations{Idempotent: true} },
+			"is another":        func(k *desk, job *fake) { k.keeps("c1.1", `"step 7"`); job.schema = amounts("another") },
+		} {
+			t.Run(fmt.Sprintf("%s, gated %t", name, gated), func(t *testing.T) {
+				t.Parallel()
+				job := &fake{name: "job", gated: gated, schema: amounts("one")}
+				k := newDesk(t, nil, job)
+				k.begin(call("job", 1))
+				if gated {
+					k.decide(id(1), approval.Approve)
+				}
+				change(k, job)
+				k.dies()
+				all := k.pending()
+				if n := k.entries("c1.1"); n != 1 || len(all) != 1 || k.fold().Approval(all[0]).Kind != approval.KindOutcome {
+					t.Errorf("it was entered %d times, and %v waits; want a question about its outcome", n, all)
+				}
+			})
 		}
 	}
 }

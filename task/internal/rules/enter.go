@@ -280,7 +280,8 @@ func answerOf(a *fold.Approval) tool.Answer {
 // start writes that a call starts; its tool runs once that is durable.
 func (d *entering) start(c *fold.Call, e *Execution, attempt int) (err error) {
 	e.Attempt, e.Allowed = attempt, attempt != c.Attempt
-	started := &event.CallStarted{Call: c.ID, Attempt: attempt}
+	started := &event.CallStarted{Call: c.ID, Attempt: attempt, Tool: e.checked.entry.Digest}
+	started.Safe = repeatable(e.Tool) && (e.Allowed || c.Safe)
 	grant := d.f.Granted(c)
 	if grant != nil {
 		started.Digest = grant.GrantedDigest()
