@@ -140,6 +140,8 @@ type Approval struct {
 	Terms   Terms           `json:"terms"`
 	// Gates are the gates that asked, as they were; nil: none, or an earlier version of the server asked.
 	Gates []AskedGate `json:"gates,omitempty"`
+	// Kept says that another call of the task keeps it, see Terms.MaskTask.
+	Kept bool `json:"kept,omitempty"`
 	// Later says that the task had further messages before: a word may answer something else.
 	Later bool `json:"later,omitempty"`
 	// Code is typed after a word that answers it; "": a word needs none, or, if it

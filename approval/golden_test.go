@@ -90,7 +90,7 @@ func fullApproval() Approval {
 		Agent: "bank", Tool: "transfer", Definition: "def0", Args: json.RawMessage(`{"to":"bob","amount":100}`), Digest: "d1",
 		About: &About{Description: "Sends money.", Declared: []string{"destructive"}, Claimed: []string{"open world"}},
 		Hint:  "Send 100 to bob?", Payload: json.RawMessage(`{"fee":1}`), TakesPayload: true, Ask: "fee", AskKind: AskConfirm, Held: true,
-		Schema: json.RawMessage(`{"type":"object"}`), Attempt: 2, Later: true, Code: "k7m2qzxd", WrongCodes: 1,
+		Schema: json.RawMessage(`{"type":"object"}`), Attempt: 2, Kept: true, Later: true, Code: "k7m2qzxd", WrongCodes: 1,
 		Terms: Terms{
 			Gate: "big", Expires: time.Hour, OnExpiry: ExpiryKeeps, Allowed: []DecisionType{Approve, Edit, Reject},
 			FourEyes: true, Elsewhere: true, Destructive: true, NoText: true, CancelsTask: true, AuthRequired: true,
@@ -123,6 +123,8 @@ func TestGoldenApproval(t *testing.T) {
 	t.Parallel()
 	full := fullApproval()
 	checkFull(t, reflect.ValueOf(full), "Approval")
+	checkGolden(t, "approval-kept.v2.json", full)
+	full.Kept = false // from before there was such a field
 	checkGolden(t, "approval-gates.v2.json", full)
 	full.Gates = nil // from before there was such a field
 	checkGolden(t, "approval-mask.v2.json", full)

@@ -21,7 +21,10 @@ const Masked = "•••"
 func (a *Approval) MaskedArgs() json.RawMessage { return MaskJSON(a.Args, a.Terms.Mask) }
 
 // Hides reports whether the gates of a mask arguments, or keep its task.
-func (a *Approval) Hides() bool { return len(a.Terms.Mask) > 0 || a.Terms.MaskTask }
+func (a *Approval) Hides() bool { return a.Own() || a.Kept }
+
+// Own reports whether the gates of a itself mask anything: who may not decide a does not see its task whole.
+func (a *Approval) Own() bool { return len(a.Terms.Mask) > 0 || a.Terms.MaskTask }
 
 // For returns a copy of a for a reader, with what the sight does not show masked, if the gates of a mask
 // anything: the digest, the arguments of the call and of an edit, and whole, because it may repeat
@@ -55,7 +58,7 @@ func (a *Approval) For(s sight.Sight) *Approval {
 		maskWhole(&r.Args, &r.Payload)
 	}
 	switch {
-	case asks, a.Terms.MaskTask && s.Kept != sight.Whole:
+	case asks, (a.Terms.MaskTask || a.Kept) && s.Kept != sight.Whole:
 		maskWhole(&r.Response)
 	case s.Conversation != sight.Whole:
 		r.Response = MaskJSON(r.Response, a.Terms.Mask)

@@ -34,6 +34,9 @@ func (c *core) taskSight(ctx context.Context, by auth.Principal, scope, owner st
 			if err != nil { // nobody knows what it hides
 				return taskSight{masked: true, bare: true}, nil //nolint:nilerr // the task can be read
 			}
+			if !a.Own() {
+				continue
+			}
 			seen := sight.Of(list.Reader(by, &a), sight.Task)
 			sees.masked = sees.masked || seen.Arguments != sight.Whole
 			sees.bare = sees.bare || a.Terms.MaskTask && seen.Kept != sight.Whole

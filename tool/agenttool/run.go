@@ -507,11 +507,13 @@ func (r *run) ended() error {
 	return r.where(fmt.Errorf("%w: the call was ended before the agent was done: %w", tool.ErrOutcomeUnknown, context.Cause(r.ctx)))
 }
 
-// note logs what callers do not learn of a failure, without the words of the agent, which may repeat
-// arguments that gates mask.
+// note logs what callers do not learn of a failure.
 func (r *run) note(err error) {
-	if answer, is := errors.AsType[*a2a.Error](err); is {
-		err = answer.Err
+	if tool.Private(r.ctx) {
+		err = errPrivate
 	}
 	r.Logger.Warn().Str("agent", r.Name()).Str("error", visible.Clip(brief(err).Error(), maxError)).Msg("a request to an agent failed")
 }
+
+// errPrivate stands for the words of an agent about a private call.
+var errPrivate = errors.New("the details are left out, because a gate of the tool masks them")

@@ -122,7 +122,7 @@ func (t *Toolset) failure(ctx context.Context, r *remote, f *requestTrace, err e
 	case !f.sent.Load() && ctx.Err() != nil:
 		return fmt.Errorf("%s: nothing was called: %w: %w", where, tool.ErrNoEffect, context.Cause(ctx))
 	case !f.sent.Load():
-		t.noteCall(r, err)
+		t.noteCall(ctx, r, err)
 		return fmt.Errorf("%s: nothing was called: %w: %s", where, ErrDown, brief(err))
 	case ctx.Err() != nil:
 		return fmt.Errorf("%s: %w: the call was ended before the server answered: %w", where, tool.ErrOutcomeUnknown, context.Cause(ctx))
@@ -131,19 +131,21 @@ func (t *Toolset) failure(ctx context.Context, r *remote, f *requestTrace, err e
 	case status >= 300:
 		return fmt.Errorf("%s: %w: the answer has HTTP status %d", where, tool.ErrOutcomeUnknown, status)
 	default:
-		t.noteCall(r, err)
+		t.noteCall(ctx, r, err)
 		return fmt.Errorf("%s: %w: %s", where, tool.ErrOutcomeUnknown, brief(err))
 	}
 }
 
-// noteCall logs why a call has no answer, without words of the server, which may repeat arguments that
-// gates mask.
-func (t *Toolset) noteCall(r *remote, err error) {
-	if answer, is := errors.AsType[*jsonrpc.Error](err); is {
-		err = fmt.Errorf("error %d of JSON-RPC", answer.Code)
+// noteCall logs why a call has no answer.
+func (t *Toolset) noteCall(ctx context.Context, r *remote, err error) {
+	if tool.Private(ctx) {
+		err = errPrivate
 	}
 	t.cfg.Logger.Warn().Str("mcp_server", t.cfg.Name).Str("tool", r.definition.Name).Str("error", t.text(reason(err))).Msg("a call of an mcp server has no answer")
 }
+
+// errPrivate stands for the words of a server about a private call.
+var errPrivate = errors.New("the details are left out, because a gate of the tool masks them")
 
 // answered returns the server's own error in err, or nil. The library uses the same type for
 // failures on this side, with codes of its own.

@@ -34,11 +34,9 @@ func (f *Fold) Calls() []task.CallStatus {
 	return all
 }
 
-// KeepsTask reports whether gates of a planned call keep the task, see [approval.Terms].
+// KeepsTask reports whether gates of a call that was asked about keep the task, see [approval.Terms].
 func (f *Fold) KeepsTask() bool {
-	return slices.ContainsFunc(f.Steps, func(s *Step) bool {
-		return slices.ContainsFunc(s.Progress, func(c *Call) bool { return c.MaskTask })
-	})
+	return slices.ContainsFunc(f.Approvals, func(a *Approval) bool { return a.Terms.MaskTask })
 }
 
 // Call returns a call of the task, nil if there is none with that id.

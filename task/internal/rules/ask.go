@@ -22,6 +22,7 @@ func (d *asking) fill(c *fold.Call, x *examined, a *approval.Approval) (err erro
 	f := d.f
 	mask, keepsTask := d.policy(c).Mask(c.Tool)
 	a.Terms.Mask, a.Terms.MaskTask = approval.Union(a.Terms.Mask, mask), a.Terms.MaskTask || keepsTask
+	a.Kept = d.f.KeepsTask()
 	a.V, a.State = 1, approval.Pending
 	if a.Terms.FourEyes {
 		a.Editors = f.EditorsOf(c)
@@ -125,7 +126,7 @@ func (d *asking) askTerms(c *fold.Call, x *examined, q *tool.Question) approval.
 		if of := d.approvalOf(c); of != nil {
 			own.Risk, own.Notify = of.Terms.Risk, of.Terms.Notify
 		}
-		if q.OfCall || d.hides(c) {
+		if q.OfCall || d.masks(c) {
 			own.FourEyes, own.Elsewhere, own.Human = own.FourEyes || terms.FourEyes, own.Elsewhere || terms.Elsewhere, own.Human || terms.Human
 			own.AuthRequired, own.NoText = own.AuthRequired || terms.AuthRequired, own.NoText || terms.NoText
 			own.Approvers, own.Needs = terms.Approvers, terms.Needs // one of the people answers

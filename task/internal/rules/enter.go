@@ -45,6 +45,9 @@ type Execution struct {
 	hides    bool       // gates mask arguments of the call, or keep its task
 }
 
+// Private reports whether gates mask arguments of the call, or keep its task.
+func (e *Execution) Private() bool { return e.hides }
+
 // Logged returns what the log may have of the value with which the tool has panicked.
 func (e *Execution) Logged(p any) any {
 	if e.hides {
@@ -141,6 +144,9 @@ func (d *entering) askAgain(c *fold.Call, x *examined, old *fold.Approval) error
 	if x.verdict.Action != approval.ActionAsk {
 		// A person was asked about it before: ask again if in doubt.
 		x.verdict.Hint, x.verdict.Terms, x.verdict.Gates = old.Hint, old.Terms, old.Gates
+		if mask, _ := d.policy(c).Mask(c.Tool); len(mask) > len(old.Terms.Mask) { // the hint may have more
+			x.verdict.Hint = fmt.Sprintf("May the tool %s run?", visible.Quote(c.Tool, 80))
+		}
 		if old.Kind == approval.KindOutcome {
 			x.verdict.Hint = fmt.Sprintf("The tool %s has changed since it was decided to run this call again. May it run now?", c.Tool)
 		}
@@ -364,7 +370,7 @@ func (d *entering) askCall(c *fold.Call, x *examined, supersedes string) error {
 	}
 	switch before := d.sinceBackup(c); {
 	case c.Cause != "":
-		a.Hint = fmt.Sprintf("It is not known whether %s has run: %s. %s", c.Tool, c.Why, a.Hint)
+		a.Hint = fmt.Sprintf("It is not known whether %s has run: %s. %s", c.Tool, d.why(c), a.Hint)
 	case !strings.HasPrefix(a.Hint, before):
 		a.Hint = before + a.Hint
 	}
@@ -429,11 +435,19 @@ func (d *entering) request(c *fold.Call, x *examined, a *approval.Approval) erro
 	return d.askAbout(c, a)
 }
 
+// why returns why the outcome of a call is unknown. A mask may be newer than the words of its tool.
+func (d *entering) why(c *fold.Call) string {
+	if c.Cause == event.CauseTool || c.Cause == event.CauseTimeout {
+		return d.redact(c, errors.New(c.Why)).Error()
+	}
+	return c.Why
+}
+
 // askOutcome asks a person for the outcome of a call, on the terms of its own approval.
 func (d *entering) askOutcome(c *fold.Call, x *examined) error {
 	a := &approval.Approval{
 		Kind: approval.KindOutcome, Args: c.Args, Supersedes: x.supersedes,
-		Hint: fmt.Sprintf("It is not known whether %s has run: %s. Approve to run it again, respond with its result if you know it, or reject to give it up.", c.Tool, c.Why),
+		Hint: fmt.Sprintf("It is not known whether %s has run: %s. Approve to run it again, respond with its result if you know it, or reject to give it up.", c.Tool, d.why(c)),
 	}
 	if x.changed {
 		a.Hint += fmt.Sprintf(" The tool %s has changed since its call was approved.", c.Tool)

@@ -143,20 +143,25 @@ func (d *asking) judged(c *fold.Call, l look) examined {
 }
 
 // policy returns the policy for a call: it masks what gates of the tool have masked since the call was
-// planned, and keeps a task that any of its calls keeps.
+// planned.
 func (d *asking) policy(c *fold.Call) *approval.Policy {
-	mask, keepsTask := c.Mask, d.f.KeepsTask()
-	if a := d.approvalOf(c); a != nil {
-		mask, keepsTask = approval.Union(mask, a.Terms.Mask), keepsTask || a.Terms.MaskTask
+	mask, keepsTask := c.Mask, c.MaskTask
+	for _, a := range d.f.Approvals {
+		if a.Call == c.ID {
+			mask, keepsTask = approval.Union(mask, a.Terms.Mask), keepsTask || a.Terms.MaskTask
+		}
 	}
 	return d.rules.Policy.Masking(mask, keepsTask)
 }
 
-// hides reports whether gates mask arguments of a call, or keep its task.
-func (d *asking) hides(c *fold.Call) bool {
+// masks reports whether gates of its tool mask arguments of a call, or keep its task.
+func (d *asking) masks(c *fold.Call) bool {
 	mask, keepsTask := d.policy(c).Mask(c.Tool)
 	return len(mask) > 0 || keepsTask
 }
+
+// hides is masks, or another call keeps the task.
+func (d *asking) hides(c *fold.Call) bool { return d.masks(c) || d.f.KeepsTask() }
 
 // validate checks the arguments, without asking hooks or the policy.
 func (d *asking) validate(c *fold.Call, x *examined) {
