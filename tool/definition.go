@@ -3,6 +3,7 @@ package tool
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"reflect"
 	"sync"
 
@@ -14,7 +15,7 @@ type Definition struct {
 	Name        string
 	Description string
 	Parameters  map[string]any // JSON Schema of the arguments, nil if there is none
-	Claims      []string       // the claims of a [Claimant]; to be shown, not part of the digest
+	Claims      []string       // the claims of a [Claimant], to be shown
 }
 
 // ToDefinition returns the definition of t.
@@ -53,6 +54,7 @@ type definition struct {
 // refers to it.
 type definitionKey struct {
 	name, description, identity string
+	claims                      string // quoted
 	parameters                  uintptr
 }
 
@@ -65,7 +67,7 @@ func newDefinitions() *definitions {
 func (c *definitions) of(t Tool) (_ *definition, err error) {
 	defer recovered(&err, "its definition", "")
 	d := &definition{Definition: ToDefinition(t)}
-	key := definitionKey{d.Name, d.Description, identityOf(t), reflect.ValueOf(d.Parameters).Pointer()}
+	key := definitionKey{d.Name, d.Description, identityOf(t), fmt.Sprintf("%q", d.Claims), reflect.ValueOf(d.Parameters).Pointer()}
 	if hit := c.lookup(func() *definition { return c.byKey[key] }); hit != nil {
 		return hit, nil
 	}
@@ -96,12 +98,14 @@ func (c *definitions) lookup(get func() *definition) *definition {
 }
 
 // Digest returns the digest of a definition: the hexadecimal SHA-256 of the RFC 8785 form
-// of its name, description and parameters. The error says that the parameters are not
-// JSON.
+// of its name, description, parameters and, if there are any, claims: people and gates decide by them, too. The
+// error says that the parameters are not JSON.
 func Digest(d Definition) (string, error) {
-	form, err := strictjson.Canonical(map[string]any{
-		"name": d.Name, "description": d.Description, "parameters": d.Parameters,
-	})
+	members := map[string]any{"name": d.Name, "description": d.Description, "parameters": d.Parameters}
+	if len(d.Claims) > 0 {
+		members["claims"] = d.Claims
+	}
+	form, err := strictjson.Canonical(members)
 	if err != nil {
 		return "", err
 	}

@@ -179,7 +179,28 @@ func TestDigest(t *testing.T) {
 	if got := digest(); got == want {
 		t.Error("another definition has the same digest")
 	}
+	some := named("a")
+	before := want
+	for _, says := range [][]string{nil, {"read-only"}, {"read-only", "idempotent"}, {"destructive"}} { // with the same schema
+		current = claimant{some, says}
+		if got := digest(); (got == before) != (says == nil) {
+			t.Errorf("Digest with the claims %q = %s, before it was %s", says, got, before)
+		} else {
+			before = got
+		}
+	}
 }
+
+// claimant is a tool that passes on claims about it.
+type claimant struct {
+	tool.Tool
+
+	says []string
+}
+
+func (c claimant) Unwrap() tool.Tool { return c.Tool }
+func (c claimant) Claims() []string  { return c.says }
+func (c claimant) Trusted() bool     { return false }
 
 func TestRegistryConcurrently(t *testing.T) {
 	t.Parallel()

@@ -159,8 +159,8 @@ type ToolResult struct {
 }
 
 // Claimant is a tool that passes on claims about it by a third party, such as an MCP server.
-// Claims are shown to people, and not believed unless the operator trusts the tool: they are neither
-// [Annotations] nor part of the digest. It is looked up with [As].
+// Claims are shown to people, and part of the digest. They are not believed, as [Annotations] are, unless the operator
+// trusts the tool. It is looked up with [As].
 type Claimant interface {
 	// Claims are short phrases, such as "read-only" or [ClaimDestructive].
 	Claims() []string

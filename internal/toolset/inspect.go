@@ -53,7 +53,7 @@ type ToolInfo struct {
 	Name        string         `json:"name"`
 	Description string         `json:"description"`
 	Parameters  map[string]any `json:"parameters,omitempty"` // JSON Schema of the arguments; nil: there is none
-	Digest      string         `json:"digest"`               // of name, description and parameters: 64 hexadecimal digits
+	Digest      string         `json:"digest"`               // see [tool.Digest]: 64 hexadecimal digits
 	Pin         string         `json:"pin,omitempty"`        // the digest that is pinned; "": none
 	Origin      Origin         `json:"origin,omitzero"`
 

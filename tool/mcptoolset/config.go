@@ -49,8 +49,8 @@ type Config struct {
 	// example, a call of a tool that claims to be read-only may be repeated.
 	Trust []string
 	// Pins are the digests of tool definitions, from the function Digest of package tool or
-	// `a2a-server tools show`: 64 hexadecimal digits. A tool with another definition needs an
-	// approval for every call, and is not trusted. With any pin, a tool without a pin is not
+	// `a2a-server tools show`: 64 hexadecimal digits. A tool with another definition, or other
+	// claims, needs an approval for every call, and is not trusted. With any pin, a tool without a pin is not
 	// offered.
 	Pins map[string]string
 	// Identity adds to the identity of the server, for example the names of its secrets and

@@ -2,10 +2,13 @@ package mcptoolset_test
 
 import (
 	"context"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"a2a-server/tool"
+	"a2a-server/tool/mcptoolset"
 )
 
 // A server that does one thing at a time lists its tools only after its call: a call that a person has decided
@@ -50,5 +53,52 @@ func TestDecidedCallWaitsForABusyServer(t *testing.T) {
 	cancel()
 	if _, err := call(canceled, echo, nil); err == nil {
 		t.Error("a canceled call succeeds")
+	}
+}
+
+// A tool that the server lists in another way since it was looked up, as the listing before a call shows, is not called:
+// gates would judge it anew. Then it is offered as it is listed.
+func TestCallOfAToolThatIsListedInAnotherWay(t *testing.T) {
+	t.Parallel()
+	hinted := func(hints string) string {
+		return strings.TrimSuffix(listed("pay", "Pays"), "}") + `,"annotations":{` + hints + `}},` + listed("refund", "Pays back")
+	}
+	first := hinted(`"destructiveHint":false`)
+	for name, tc := range map[string]struct{ now, want string }{
+		"the same":                 {first, ""},
+		"destructive":              {hinted(`"destructiveHint":true`), "has changed the definition or the claims of the tool pay"},
+		"without a hint":           {hinted(""), "has changed the definition or the claims of the tool pay"},
+		"another is not there":     {strings.Replace(first, "refund", "refund2", 1), "the tool pay needs an approval"},
+		"another tool was changed": {strings.Replace(first, "back", "more", 1), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var later, paid atomic.Int64
+			config := scripted(t, func(_ int, s *script) {
+				tools := first
+				for m, ok := s.greeted(); ok; m, ok = s.greeted() {
+					if m.Method == "tools/list" {
+						s.list(m, tools)
+						tools = tc.now
+						continue
+					}
+					paid.Add(1)
+					s.reply(m, "paid")
+				}
+			})
+			config.Approve, config.Trust = mcptoolset.Named("refund"), []string{"pay"}
+			config.Now = func() time.Time { return time.Now().Add(time.Duration(later.Load())) }
+			set := open(t, config)
+			pay := named(t, set, "pay")
+			later.Store(int64(2 * time.Minute))
+			_, err := call(t.Context(), pay, nil)
+			refused := err != nil && strings.Contains(err.Error(), tc.want)
+			if refused != (tc.want != "") || (paid.Load() == 0) != refused {
+				t.Errorf("call = %v, and the server got %d calls; want the error %q", err, paid.Load(), tc.want)
+			}
+			if _, err := call(t.Context(), named(t, set, "pay"), nil); err != nil {
+				t.Errorf("call of the tool as it is listed now = %v", err)
+			}
+		})
 	}
 }

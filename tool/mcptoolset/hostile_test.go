@@ -551,7 +551,13 @@ func TestChange(t *testing.T) {
 func TestPins(t *testing.T) {
 	t.Parallel()
 	tools := `{"name":"read","description":"Reads","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}},` + listed("write", "Writes")
-	digest, err := tool.Digest(tool.Definition{Name: "f_read", Description: "Reads", Parameters: map[string]any{"type": "object"}})
+	reads := tool.Definition{Name: "f_read", Description: "Reads", Parameters: map[string]any{"type": "object"}, Claims: []string{"read-only"}}
+	digest, err := tool.Digest(reads)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reads.Claims = []string{"destructive"}
+	destructive, err := tool.Digest(reads)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -559,8 +565,9 @@ func TestPins(t *testing.T) {
 		pin  string
 		asks bool
 	}{
-		"the same":  {strings.ToUpper(digest), false},
-		"different": {strings.Repeat("0", 64), true},
+		"the same":                 {strings.ToUpper(digest), false},
+		"different":                {strings.Repeat("0", 64), true},
+		"pinned with other claims": {destructive, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -47,7 +47,7 @@ func (r *remote) Hint(agent.ReadonlyContext, map[string]any) (string, error) {
 	if r.changed == "" {
 		return "", nil
 	}
-	return "This tool has changed since it was pinned: " + r.changed + ". Read its description before you approve.", nil
+	return "This tool has changed since it was pinned: " + r.changed + ". Read its description and claims before you approve.", nil
 }
 
 // Claims implements tool.Claimant.

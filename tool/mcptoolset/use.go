@@ -146,13 +146,16 @@ func (t *Toolset) reachable() error {
 	return t.downError(t.down)
 }
 
-// take counts a call of r on s, if r is as it is in the listing. The caller has the lock.
+// take counts a call of r on s, if r is as it is in the listing, by which gates would judge the call now. The caller
+// has the lock.
 func (t *Toolset) take(s *session, known *listing, r *remote) error {
 	switch now := known.byName[r.definition.Name]; {
 	case now == nil:
 		return fmt.Errorf("MCP server %s no longer offers the tool %s; nothing was called", t.cfg.Name, r.name)
 	case now.digest != r.digest:
-		return fmt.Errorf("MCP server %s has changed the definition of the tool %s; nothing was called; look at the new definition and call it again", t.cfg.Name, r.name)
+		return fmt.Errorf("MCP server %s has changed the definition or the claims of the tool %s; nothing was called; look at the new definition and call it again", t.cfg.Name, r.name)
+	case now.approval && !r.approval:
+		return fmt.Errorf("MCP server %s no longer lists a tool that approve names, so the tool %s needs an approval; nothing was called; call it again", t.cfg.Name, r.name)
 	}
 	s.calls++
 	return nil
