@@ -198,32 +198,35 @@
   // Decisions: not twice, not by Enter, and not by a press that was meant for something else: for
   // another window that was here a moment ago, or for what this one has shown before it changed.
   const moment = 600; // ms, longer than a double click
-  const down = new Set(); // the pointer and the keys that are pressed, and began to be here
-  let changed = loaded, early = false, released = -Infinity, sent = false, mine = null;
-  const stir = () => { changed = performance.now(); if (down.size) early = true; };
+  const down = new Set(); // keys whose press began here
+  // What presses buttons. It is early if it, or a change since it began, came too soon.
+  const pointer = { held: false, early: false, ended: -Infinity }, key = { ...pointer };
+  let changed = loaded, sent = -Infinity, mine = null, by = key;
+  const stir = () => { changed = performance.now(); for (const one of [pointer, key]) one.early ||= one.held; };
   for (const name of ['focus', 'pageshow']) window.addEventListener(name, stir);
   document.addEventListener('visibilitychange', stir);
-  window.addEventListener('blur', () => down.clear());
-  // A press is early if it, or one that goes on meanwhile, began too soon after a change.
-  const press = (what, at) => {
-    down.delete(what);
-    early = at - changed < moment || early && down.size > 0;
-    down.add(what);
-  };
-  const release = what => { if (down.delete(what)) released = performance.now(); };
+  const forget = () => { down.clear(); key.held = false; };
+  window.addEventListener('blur', forget);
+  const begin = (one, at) => { one.early = at - changed < moment; one.held = true; };
+  const end = one => { one.early ||= !one.held; one.held = false; one.ended = performance.now(); };
   const capture = (names, f) => { for (const name of names) window.addEventListener(name, f, true); };
-  capture(['pointerdown'], e => press('pointer', e.timeStamp));
-  capture(['pointerup', 'pointercancel'], () => release('pointer'));
+  capture(['pointerdown'], e => begin(pointer, e.timeStamp));
+  capture(['pointerup', 'pointercancel'], () => end(pointer));
   // A key that has been held down since before is none of this page's, while it repeats and when it goes up.
   capture(['keydown', 'keyup'], e => {
-    if ((e.repeat || e.type === 'keyup') && !down.has(e.code)) { e.preventDefault(); e.stopImmediatePropagation(); return; }
-    if (e.type === 'keyup') release(e.code); else if (!e.repeat) press(e.code, e.timeStamp);
-    if (e.type === 'keyup' && e.key === 'Meta') down.clear(); // some systems tell of no other key meanwhile
+    const up = e.type === 'keyup', presses = e.key === ' ' || e.key === 'Enter';
+    if (up && e.key === 'Meta') forget(); // some systems tell of no other key meanwhile
+    else if ((e.repeat || up) && !down.has(e.code)) { e.preventDefault(); e.stopImmediatePropagation(); return; }
+    if (e.repeat) return;
+    if (up) down.delete(e.code); else down.add(e.code);
+    if (presses && up) end(key); else if (presses) begin(key, e.timeStamp);
   });
+  capture(['click'], e => { by = e.pointerType ? pointer : key; });
   document.addEventListener('submit', e => {
     if (!e.target.matches('[data-decides]')) return;
-    const at = performance.now(), rushed = at - changed < moment || early && (down.size > 0 || at - released < moment);
-    if (sent || rushed) e.preventDefault(); else sent = true;
+    const at = performance.now(), rushed = at - changed < moment || by.early && (by.held || at - by.ended < moment);
+    const twice = at - sent < 5000; // longer, and the sending has been stopped
+    if (twice || rushed) e.preventDefault(); else sent = at;
     if (!rushed) return;
     changed = at; // presses that just go on never count
     const note = $('#say');
@@ -231,7 +234,7 @@
     note.textContent = 'Not sent: the page had just changed or come to the front. Press again.';
     setTimeout(() => { note.className = 'vh'; }, 4000);
   });
-  window.addEventListener('pageshow', () => { sent = false; });
+  window.addEventListener('pageshow', () => { sent = -Infinity; });
   document.addEventListener('keydown', e => { if (e.key === 'Enter' && e.target.matches('[data-approves] button')) e.preventDefault(); });
   for (const input of $$('[data-confirm]')) {
     const button = $('button.go', input.form);
@@ -243,7 +246,8 @@
   // text or an element within a closed panel, and a browser would open it.
   capture(['click'], e => { mine = e.target.closest('summary')?.parentElement ?? mine; });
   document.addEventListener('toggle', e => {
-    if (!e.target.matches('details:has([data-decides])') || !e.target.open) return;
+    if (!e.target.matches('details:has([data-decides])')) return;
+    if (!e.target.open) { mine = null; return; }
     stir();
     if (e.target.dataset.open === undefined && e.target !== mine) { e.target.open = false; return; }
     mine = null;
