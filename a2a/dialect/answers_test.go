@@ -560,6 +560,12 @@ func TestRemark(t *testing.T) {
 			_ = refused(t, err, approval.ReasonMalformed)
 		})
 	}
+	for _, value := range []string{"true", "false"} {
+		calls, err := presenter().Cancels(message(`{"data":{"type":"call_cancel","call":"c1.1"}}`, value))
+		if _ = refused(t, err, approval.ReasonMalformed); calls != nil {
+			t.Errorf("a remark (%s) cancels %v", value, calls)
+		}
+	}
 	asked, err := presenter().Question([]*approval.Approval{transfer()}, message(`{"text":"yes"}`, "true"))
 	if err != nil || !strings.HasPrefix(asked.Parts[0].Text(), "This message decides nothing: it is marked as a remark.") {
 		t.Errorf("Question() = %v, %v, want the mark as the reason", asked, err)

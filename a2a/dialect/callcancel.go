@@ -54,7 +54,10 @@ func (p *Presenter) Cancels(message *a2a.Message) ([]string, error) {
 		wrong = append(wrong, approval.Violation{Field: "message.parts", Description: "hold more than the cancels of calls: send them alone"})
 	}
 	for key, v := range message.Metadata {
-		if in.nearMetadata(key, v) || key == URI || key == KagentURI {
+		switch {
+		case key == RemarkKey:
+			wrong = append(wrong, approval.Violation{Field: metadataField(key), Description: "must be left out next to the cancel of a call: a remark cancels nothing"})
+		case in.nearMetadata(key, v) || key == URI || key == KagentURI:
 			wrong = append(wrong, approval.Violation{Field: metadataField(key), Description: "may be a decision next to the cancel of a call: send only one of them"})
 		}
 	}
