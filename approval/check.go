@@ -149,7 +149,7 @@ func (a *Approval) checkPerson(d Decider) *Error {
 	case d.By.Doubtful():
 		return doubtful(a, d.By)
 	case a.Voted(d.By) != nil: // whose edit, with a vote, has made the call their request, too
-	case !a.Requester.IsZero() && !a.Requester.IsAnonymous() && !a.Requester.Shares(d.By):
+	case !a.Requester.IsZero() && !a.Requester.IsAnonymous() && !a.Requester.Shares(d.By) && !slices.ContainsFunc(a.Editors, d.By.Shares):
 		return barred(a, BarredPerson, fmt.Sprintf("it (gate %s) needs a decider other than the requester and the editors of the call, who may be the same person with another login; have the operator of the server name the persons of both (auth.people)", quote(a.Terms.Gate)))
 	default:
 		return barred(a, BarredFourEyes, fmt.Sprintf("it (gate %s) needs a decider other than the requester of the call and the parties in its chain; have another person answer",

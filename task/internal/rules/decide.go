@@ -31,7 +31,7 @@ var ErrStale = errors.New("approvals are out of date")
 
 // Refresh is the [Input] that expires overdue approvals, closes questions whose call no longer
 // waits, and asks again about tools that have changed, what another version of the server has asked,
-// and what has the vote of a credential that is withdrawn. All of it is recorded even if the decision
+// and what has the vote of a credential that is withdrawn or of a new requester. All of it is recorded even if the decision
 // that follows is refused.
 type Refresh struct {
 	Denied bool // also end approvals of calls that a gate denies now
@@ -162,7 +162,11 @@ func (d *Draft) decide(in Decisions, received *event.MessageReceived) error {
 			repeats++
 			continue
 		}
-		if err := x.Approval.Check(x.Decision, approval.Decider{By: in.By, Via: in.Via, Delegated: d.rules.Delegated}, d.at.Now); err != nil {
+		asked := *x.Approval
+		if asked.Terms.FourEyes { // who has acted in a message since is a requester, too
+			asked.Editors = append(slices.Clip(asked.Editors), d.f.Sender())
+		}
+		if err := asked.Check(x.Decision, approval.Decider{By: in.By, Via: in.Via, Delegated: d.rules.Delegated}, d.at.Now); err != nil {
 			return err
 		}
 		if in.Via == approval.ViaProvider && !ProviderMayAnswer(x.Approval) {

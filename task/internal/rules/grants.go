@@ -184,7 +184,7 @@ func (d *Draft) Holds() bool {
 }
 
 // withdrawn returns whose vote for what a pending approval shows does not count any more, because
-// their credential is withdrawn, and why; "": nobody's. A vote of somebody who cannot be looked up now does not
+// their credential is withdrawn or, under four eyes, they have acted in a message since, and why; "": nobody's. A vote of somebody who cannot be looked up now does not
 // count either.
 func (d *asking) withdrawn(a *approval.Approval) string {
 	for i := range a.Votes {
@@ -192,7 +192,10 @@ func (d *asking) withdrawn(a *approval.Approval) string {
 		_, err := d.current(v.By)
 		gone, is := errors.AsType[*auth.WithdrawnError](err)
 		switch {
-		case err == nil || v.Digest != a.Digest || is && gone.Unseen:
+		case v.Digest != a.Digest:
+		case a.Terms.FourEyes && d.f.Sender().Shares(v.By):
+			return visible.Clip(v.By.Subject, 128) + " has voted, and has acted in a message of the task since"
+		case err == nil || is && gone.Unseen:
 		case is:
 			return fmt.Sprintf("%s has voted, and %s", visible.Clip(v.By.Subject, 128), gone.Why)
 		default:

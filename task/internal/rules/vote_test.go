@@ -308,6 +308,34 @@ func TestOnePersonTwoLogins(t *testing.T) {
 	k.wantEntries(1)
 }
 
+// Under four eyes a party that acts in a message after the question is no other person, and a vote that it has
+// given does not count any more.
+func TestFourEyesAfterTheQuestion(t *testing.T) {
+	t.Parallel()
+	for _, voted := range []bool{false, true} {
+		k := voteDesk(t, approval.Gate{Tool: "pay", Terms: approval.Terms{People: 2, FourEyes: true}})
+		n := 1
+		if voted {
+			k.vote(n, voter("carol"), approval.Approve, "")
+		}
+		acting := alice
+		acting.Chain = []string{"carol"}
+		k.mustPut(k.says("m1", "go on, please", acting))
+		if voted {
+			if err := k.votes(n, voter("dave"), approval.Approve, ""); !errors.Is(err, rules.ErrStale) {
+				t.Fatalf("the second vote = %v, want the question asked again", err)
+			}
+			k.mustPut(rules.Refresh{})
+			n++
+		}
+		wantBarred(t, k.votes(n, voter("carol"), approval.Approve, ""), approval.BarredFourEyes)
+		k.vote(n, voter("dave"), approval.Approve, "")
+		k.wantEntries(0)
+		k.vote(n, voter("erin"), approval.Approve, "")
+		k.wantEntries(1)
+	}
+}
+
 // A word is a vote of its sender where text may decide, and counts once.
 func TestWordIsAVote(t *testing.T) {
 	t.Parallel()
