@@ -6,7 +6,7 @@ type Reachable interface {
 	// Reachable returns nil if a call can be sent now, as far as is known, or else why not;
 	// it may begin to change that, but must not wait for it. A call that was approved is
 	// not started while it returns an error: it is tried again later, for as long as people
-	// want to wait, so that the approval is not lost.
+	// want to wait, and asked about again if it was approved over a day before it can start.
 	Reachable() error
 }
 

@@ -113,6 +113,10 @@ func (d *entering) mayEnter(c *fold.Call, l look) (*Execution, error) {
 		if err := tool.Unreachable(x.entry.Tool); err != nil {
 			return nil, d.postpone(c, err) // it would fail, and a person has approved it
 		}
+		if decided := grant.Resolution.At; c.State == fold.CallDecided && c.Since != nil && d.at.Now.Sub(decided) > maxApproved {
+			x.lapsed = fmt.Sprintf("It was approved at %s, and its tool could not be reached then. ", decided.UTC().Format(time.RFC3339))
+			return nil, d.askAgain(c, &x, grant)
+		}
 	}
 	if running := d.f.Busy() + int(d.entering); !d.roomToRun(running) {
 		if running > 0 {
@@ -135,7 +139,8 @@ func (d *entering) mayEnter(c *fold.Call, l look) (*Execution, error) {
 	return e, nil
 }
 
-// askAgain asks again about a call that differs from the approved or shown call.
+// askAgain asks again about a call that differs from the approved or shown call, or was approved too
+// long ago.
 func (d *entering) askAgain(c *fold.Call, x *examined, old *fold.Approval) error {
 	if d.hasRun(c, x) {
 		x.changed = true
@@ -147,7 +152,11 @@ func (d *entering) askAgain(c *fold.Call, x *examined, old *fold.Approval) error
 		if mask, _ := d.policy(c).Mask(c.Tool); len(mask) > len(old.Terms.Mask) { // the hint may have more
 			x.verdict.Hint = fmt.Sprintf("May the tool %s run?", visible.Quote(c.Tool, 80))
 		}
-		if old.Kind == approval.KindOutcome {
+		switch {
+		case old.Kind != approval.KindOutcome:
+		case x.lapsed != "":
+			x.verdict.Hint = fmt.Sprintf("May %s run again now?", c.Tool)
+		default:
 			x.verdict.Hint = fmt.Sprintf("The tool %s has changed since it was decided to run this call again. May it run now?", c.Tool)
 		}
 	}

@@ -58,7 +58,7 @@ type examined struct {
 	checked
 	hook    bool   // a hook has replaced the arguments
 	changed bool   // the call differs from the approved call
-	lapsed  string // why a grant that fits does not cover the call, as a sentence; "": none fits
+	lapsed  string // why a grant that fits does not cover the call, or its approval is too old, as a sentence; "": neither
 
 	supersedes string            // the question about the outcome that is replaced
 	editor     *approval.Decider // whose edit it is and votes for it; nil: none

@@ -18,6 +18,10 @@ const (
 	sayTries   = 3
 )
 
+// maxApproved is how old the approval of a call may be when the call starts after its tool could not be
+// reached: an older one is asked for again.
+const maxApproved = 24 * time.Hour
+
 // maxTrouble bounds the reason why a tool cannot be looked up, in characters.
 const maxTrouble = 500
 

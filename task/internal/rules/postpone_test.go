@@ -9,6 +9,7 @@ import (
 	"a2a-server/approval"
 	"a2a-server/task"
 	"a2a-server/task/internal/rules"
+	"a2a-server/tool"
 )
 
 // retry lets the pause of call c1.1 pass, and tries it again.
@@ -77,5 +78,65 @@ func TestCallWaitsForItsToolset(t *testing.T) {
 			t.Errorf("%s: the call was entered %d times in the end, want 1", name, n)
 		}
 		k.wantNoDue()
+	}
+}
+
+// away is a tool whose server may be down.
+type away struct {
+	fake
+
+	down error
+}
+
+func (a *away) Reachable() error { return a.down }
+
+// A call that waits for its tool for over a day after its approval is asked about again, each time, also if it
+// runs again because its outcome is unknown.
+func TestApprovedCallWaitsForADay(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		wait  time.Duration
+		again bool // a later attempt
+		asks  bool
+	}{
+		"for hours":     {wait: 23 * time.Hour},
+		"for days":      {wait: 49 * time.Hour, asks: true},
+		"a later run":   {wait: 49 * time.Hour, again: true, asks: true},
+		"not for a run": {wait: time.Minute, again: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			pay := &away{fake: fake{name: "pay", gated: true, schema: amounts("")}}
+			k := newDesk(t, nil)
+			k.rules.Tools = tool.NewRegistry(tool.NewToolset("bank", pay))
+			k.begin(call("pay", 1))
+			if tc.again {
+				k.decide(id(1), approval.Approve)
+				k.dies()
+			}
+			entered := len(k.entered)
+			for range 2 {
+				pay.down = errors.New("down")
+				k.decide(k.one().ID, approval.Approve)
+				for at := k.now; k.now.Sub(at) < tc.wait; {
+					k.retry()
+				}
+				k.wantEntries(entered)
+				pay.down = nil
+				k.retry()
+				if !tc.asks {
+					break
+				}
+				if hint := k.one().Hint; strings.Count(hint, "could not be reached") != 1 || strings.Contains(hint, "has changed") {
+					t.Errorf("it is asked again with %q", hint)
+				}
+			}
+			if tc.asks {
+				k.wantEntries(entered)
+				k.decide(k.one().ID, approval.Approve)
+			}
+			k.wantEntries(entered + 1)
+			k.wantNoDue()
+		})
 	}
 }
