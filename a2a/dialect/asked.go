@@ -59,6 +59,12 @@ func ReadAsked(m *a2a.Message) ([]Asked, error) {
 			err = errors.New("two of its questions have the same id")
 		}
 		seen[asked[i].ID] = true
+		if exact := strictjson.Exact(asked[i].Arguments) && strictjson.Exact(asked[i].Payload); err == nil && !exact {
+			err = errors.New("it shows a number beyond ±9007199254740991, which may have been rounded; the agent has to send it as a string")
+		}
+		if !strictjson.Exact(asked[i].Schema) {
+			asked[i].Schema = nil // the agent checks the response
+		}
 	}
 	if len(asked) > MaxAsked && err == nil {
 		err = fmt.Errorf("it asks %d questions at once; at most %d are accepted", len(asked), MaxAsked)

@@ -2,6 +2,7 @@ package dialect_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"testing"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -178,5 +179,25 @@ func TestRoundTrip(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Arguments and payloads of another agent with an integer that may have been rounded are not shown; a schema
+// with one is left out.
+func TestAskedIntegersAreExact(t *testing.T) {
+	t.Parallel()
+	adk := `"parts":[{"data":{"id":"q1","name":"adk_request_confirmation","args":{"originalFunctionCall":{"id":"c","name":"pay","args":{"n":[%s]}},"toolConfirmation":{"hint":"h"}}},"metadata":{"adk_type":"function_call","adk_is_long_running":true}}]`
+	ours := `"parts":[{"text":"?"}],"metadata":{"` + dialect.URI + `":{"type":"approval_request","approvals":[{"id":"q1","kind":"call","tool":{"name":"pay"},%s}]}}`
+	for of, shape := range map[string]string{
+		"ADK": adk, "arguments": fmt.Sprintf(ours, `"arguments":{"n":%s}`), "payload": fmt.Sprintf(ours, `"payload":[%s]`), "schema": fmt.Sprintf(ours, `"schema":{"maximum":%s}`),
+	} {
+		for number, exact := range map[string]bool{
+			"9007199254740991": true, "-0.1": true, "9007199254740992": false, "-9007199254740993": false, "123456789012345678901234567890": false,
+		} {
+			asked, err := dialect.ReadAsked(user(t, fmt.Sprintf(shape, number)))
+			if of == "schema" && (err != nil || (asked[0].Schema != nil) != exact) || of != "schema" && (err == nil) != exact {
+				t.Errorf("%s with %s: %+v, %v", of, number, asked, err)
+			}
+		}
 	}
 }
