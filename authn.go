@@ -170,13 +170,19 @@ func (a *authentication) revoked(p auth.Principal) bool {
 }
 
 // current returns who a principal that was stored is now: see [engine.Config].Current. Keys and local
-// users are as the operator names them now, and of those whom another server authenticates this one
-// knows when they were seen last. Whom the program authenticates, it knows better.
+// users are as the operator names them now, everybody else as they were seen last in their tenant. Whom no
+// request has shown, such as a key that the program checks itself, is as they were. Nobody is anonymous where callers
+// authenticate.
 func (s *Server) current(ctx context.Context, was auth.Principal) (by auth.Principal, err error) {
 	conf := &s.config.Auth
 	ours := slices.Contains([]string{apikey.Method, peer.Method, oidc.Method, proxy.Method, mtls.Method}, was.Method)
-	if !ours || s.given.Authenticator != nil {
+	switch {
+	case was.IsAnonymous() && s.authenticator != nil:
+		return by, &auth.WithdrawnError{Why: "they were anonymous, and callers have to authenticate now"}
+	case was.IsAnonymous():
 		return was, nil
+	case !ours || s.given.Authenticator != nil:
+		return s.lastSeen(ctx, was, true /* ofProgram */)
 	}
 	var why string
 	named := false // by the operator of this server
@@ -195,7 +201,7 @@ func (s *Server) current(ctx context.Context, was auth.Principal) (by auth.Princ
 			}
 		}
 	case oidc.Method, proxy.Method, mtls.Method:
-		return s.lastSeen(ctx, was)
+		return s.lastSeen(ctx, was, false /* ofProgram */)
 	}
 	if named {
 		by, err = s.complete(ctx, by)
@@ -206,20 +212,27 @@ func (s *Server) current(ctx context.Context, was auth.Principal) (by auth.Princ
 	return by, err
 }
 
-// lastSeen is current for those whom another server authenticates.
-func (s *Server) lastSeen(ctx context.Context, was auth.Principal) (auth.Principal, error) {
+// lastSeen is current for those whom another server authenticates, or the program, which need not show them.
+func (s *Server) lastSeen(ctx context.Context, was auth.Principal, ofProgram bool) (auth.Principal, error) {
 	source, _, _ := strings.Cut(was.Subject, ":")
-	if !slices.Contains(config.SubjectMethods(&s.config.Auth), source) {
+	if !ofProgram && !slices.Contains(config.SubjectMethods(&s.config.Auth), source) {
 		return auth.Principal{}, &auth.WithdrawnError{Why: "they cannot be authenticated here any more"}
 	}
 	last, ok, err := s.persons.Last(ctx, was.Tenant, was.Subject)
 	if err != nil {
 		return auth.Principal{}, err
 	}
+	if ofProgram && !ok {
+		return was, nil
+	}
 	if within := s.config.Grants.SeenWithin; !ok || s.given.Now().Sub(last.Time) > within {
 		return auth.Principal{}, &auth.WithdrawnError{Why: fmt.Sprintf("they have not been seen for %s (grants.seen_within)", approval.Span(within)), Unseen: true}
 	}
-	was.Roles, was.Method, was.Person, was.PersonSeen = last.Roles, last.Method, last.Person, last.Person != ""
+	was.Roles = last.Roles
+	if ofProgram {
+		return was, nil
+	}
+	was.Method, was.Person, was.PersonSeen = last.Method, last.Person, last.Person != ""
 	return s.config.Auth.People.Known(was)
 }
 

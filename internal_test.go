@@ -220,3 +220,19 @@ func TestBuildOf(t *testing.T) {
 		}
 	}
 }
+
+// Whoever was anonymous makes no grant, and has no vote, where callers authenticate.
+func TestAnonymousMaker(t *testing.T) {
+	t.Parallel()
+	s := &Server{config: &config.Config{}}
+	if by, err := s.current(t.Context(), auth.Anonymous()); err != nil || !by.IsAnonymous() {
+		t.Errorf("current(anonymous) = %v, %v without authentication", by, err)
+	}
+	s.authenticator = auth.Func(func(context.Context, *auth.Credentials) (auth.Principal, error) {
+		return auth.Principal{}, auth.ErrNone
+	})
+	by, err := s.current(t.Context(), auth.Anonymous())
+	if _, is := errors.AsType[*auth.WithdrawnError](err); !is {
+		t.Errorf("current(anonymous) = %v, %v with authentication, want them withdrawn", by, err)
+	}
+}

@@ -1,6 +1,8 @@
 package e2e_test
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"net/http"
 	"os"
@@ -134,5 +136,60 @@ func TestDecidersOfAProgram(t *testing.T) {
 	}
 	if got, said := v.sendAs(t, message("m3", "/echo text=x"), v.header("alice")...); got.Status.State != "TASK_STATE_COMPLETED" {
 		t.Errorf("the grant of a decider of the program covers nothing: %s", said)
+	}
+}
+
+// A grant of whom the program authenticates ends with the role that they had last, or if they are not seen for long.
+func TestMakerThatTheProgramKnows(t *testing.T) {
+	t.Parallel()
+	byHeader := auth.Func(func(_ context.Context, c *auth.Credentials) (auth.Principal, error) {
+		given := c.Header("X-User")
+		if len(given) != 1 {
+			return auth.Principal{}, auth.ErrNone
+		}
+		name, roles, _ := strings.Cut(given[0], " ")
+		return auth.Principal{Tenant: "acme", Subject: "staff:" + name, Roles: strings.Split(roles, ","), Method: "staff"}, nil
+	})
+	for name, tc := range map[string]struct {
+		via   string // bob's method when he decides; "": that of his messages
+		again string // bob's roles in a later message; "": he sends none
+		later time.Duration
+		says  string // "": the grant still covers the call
+	}{
+		"as before":         {again: "approver,requester"},
+		"has another role":  {again: "requester", says: "no role that may decide it"},
+		"is not seen":       {later: 74 * time.Hour, says: "they have not been seen for"},
+		"comes again":       {later: 74 * time.Hour, again: "approver,requester"},
+		"decides at a desk": {via: "desk", again: "requester", says: "no role that may decide it"},
+		"only at a desk":    {via: "desk", later: 74 * time.Hour},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			config, _ := configured(t, "gates: [{tool: echo, grants: {scopes: [time], max: 240h}}]")
+			config.Authenticator = byHeader
+			var later atomic.Int64
+			config.Now = func() time.Time { return time.Now().Add(time.Duration(later.Load())) }
+			in := start(t, config)
+			send := func(id, text, who string) (taskAnswer, string) { return in.sendAs(t, message(id, text), "X-User", who) }
+			asked, said := send("m1", "/echo text=x", "alice requester")
+			if asked.Status.State != waits {
+				t.Fatal(said)
+			}
+			if tc.via == "" {
+				send("m0", "/stream", "bob approver,requester")
+			}
+			by := auth.Principal{Tenant: "acme", Subject: "staff:bob", Roles: []string{auth.RoleApprover}, Method: cmp.Or(tc.via, "staff")}
+			if err := in.server.Approvals().Decide(t.Context(), by, approval.Decision{ID: asked.ID + ".a1", Type: approval.Approve, Grant: &approval.GrantRequest{Scope: approval.GrantTime}}); err != nil {
+				t.Fatal(err)
+			}
+			later.Store(int64(tc.later))
+			if tc.again != "" {
+				send("m2", "/stream", "bob "+tc.again)
+			}
+			got, said := send("m3", "/echo text=x", "alice requester")
+			if covered := got.Status.State == "TASK_STATE_COMPLETED"; covered != (tc.says == "") || !strings.Contains(said, tc.says) {
+				t.Errorf("the later call is %s, want it covered: %t, and %q: %s", got.Status.State, tc.says == "", tc.says, said)
+			}
+		})
 	}
 }

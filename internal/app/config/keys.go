@@ -66,7 +66,7 @@ func (c *Config) keys() []key {
 		one("provider_error", "pending", setting.Choice(&c.ProviderError, "a setting of provider_error", KeepPending, FailCall), "In a Go program: an error of its decider leaves the call pending, or fails it."),
 		one("deadlines.expires", "168h", setting.Deadline(&c.Terms.Expires, 0), "How long an approval may be pending, unless its gate has a time."),
 		one("deadlines.on_expiry", "reject", setting.Choice(&c.Terms.OnExpiry, "an outcome of a deadline", expiries()...), "Effect of the deadline: reject the call, cancel the task, or keep waiting."),
-		one("grants.seen_within", "72h", setting.Duration(&c.Grants.SeenWithin, time.Minute), "A grant covers nothing while its maker, if another server authenticates them, has not signed in, sent or decided anything for this long."),
+		one("grants.seen_within", "72h", setting.Duration(&c.Grants.SeenWithin, time.Minute), "A grant covers nothing while its maker, if another server or the program authenticates them, has not signed in, sent or decided anything for this long."),
 		one("streams.whole_text", "false", setting.Bool(&c.Streams.WholeText), "The last chunk of streamed text is the whole text, as ADK for Python needs."),
 		reloaded(many("approve_tools", "", &c.ApproveTools, pattern, "Tools whose calls all need approval; * matches any text.")),
 		reloaded(many("no_approve_tools", "", &c.NoApproveTools, pattern, "Tools that need no approval by the default of their kind. Gates, approve and declarations of a tool still ask.")),
