@@ -162,11 +162,7 @@ func (d *Draft) decide(in Decisions, received *event.MessageReceived) error {
 			repeats++
 			continue
 		}
-		asked := *x.Approval
-		if asked.Terms.FourEyes { // who has acted in a message since is a requester, too
-			asked.Editors = append(slices.Clip(asked.Editors), d.f.Sender())
-		}
-		if err := asked.Check(x.Decision, approval.Decider{By: in.By, Via: in.Via, Delegated: d.rules.Delegated}, d.at.Now); err != nil {
+		if err := d.askedNow(x.Approval).Check(x.Decision, approval.Decider{By: in.By, Via: in.Via, Delegated: d.rules.Delegated}, d.at.Now); err != nil {
 			return err
 		}
 		if in.Via == approval.ViaProvider && !ProviderMayAnswer(x.Approval) {
@@ -213,6 +209,17 @@ func (d *Draft) decide(in Decisions, received *event.MessageReceived) error {
 		return d.tellVotes(d.waitingState(d.f.Pending()), d.f.Pending())
 	}
 	return nil
+}
+
+// askedNow returns an approval as it would be asked now: under four eyes the parties that have acted in a
+// message since are requesters, too.
+func (d *Draft) askedNow(a *approval.Approval) *approval.Approval {
+	if !a.Terms.FourEyes {
+		return a
+	}
+	now := *a
+	now.Editors = append(slices.Clip(a.Editors), d.f.Sender())
+	return &now
 }
 
 // decideOn puts a decision that was checked into the draft. edit is the call with the arguments
