@@ -1,6 +1,9 @@
 package store
 
-import "iter"
+import (
+	"fmt"
+	"iter"
+)
 
 // Batch is a set of changes that is committed whole or not at all.
 //
@@ -51,6 +54,12 @@ type Batch struct {
 	// they are: it fails with ErrConflict unless each has its rev before the batch. So a batch
 	// that needs a row is never committed after a batch that removes it.
 	Needs []RowRef
+
+	// Holds, on a change or a create, reports whether the batch may still be written, as far as that depends
+	// on anything outside the store. The store asks before each try to write the batch, which fails with
+	// ErrConflict if it does not hold. Holds may read the store, must not wait for a write, must not panic,
+	// and is called by one goroutine at a time, until the commit is answered. Nil: it holds.
+	Holds func() bool
 
 	// Parked, on a create with a context, limits how many tasks that owner may have
 	// Parked in that context at once: the create fails with a *ParkedError when that
@@ -171,6 +180,15 @@ func (b *Batch) HasContextRows() bool {
 		}
 	}
 	return false
+}
+
+// CheckHolds returns ErrConflict if b does not hold any more. It is for implementations, which call it
+// before each try to write b, while they hold no lock that a read needs.
+func (b *Batch) CheckHolds() error {
+	if b.Holds != nil && !b.Holds() {
+		return fmt.Errorf("%w: what the batch was computed from has changed", ErrConflict)
+	}
+	return nil
 }
 
 // owners yields the owners that b's rows and needs name.

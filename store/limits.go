@@ -58,6 +58,7 @@ func (b *Batch) validateShape() error {
 		{b.Parked > 0 && (!create || c.Context == ""), "a bound of parked tasks belongs to a create with a context"},
 		{b.HasContextRows() && (alone || create || aside), "rows of a context belong to a change of one of its tasks"},
 		{ofOwner && !change && !create, "rows of the owner of a task belong to a change or a create"},
+		{b.Holds != nil && !change && !create, "only a change or a create depends on anything outside the store"},
 		{ofBoth, "a row belongs to a context or to an owner"},
 		{b.ContextRows != (RowBound{}) && !b.HasContextRows(), "a bound of rows of a context belongs to their changes"},
 		{c.Status != nil && (c.Status.State == 0 || c.Status.State > MaxState), "a state is from 1 to the last"},

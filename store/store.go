@@ -23,7 +23,8 @@ type Store interface {
 	//
 	// While the backend cannot write, a batch of a turn (Fence is set) waits, with all later
 	// batches of its turn, and is committed when the backend can write again: no other copy of
-	// its events exists. It fails only when its ctx or the store ends, or its turn is cut off.
+	// its events exists. It fails only when its ctx or the store ends, its turn is cut off, or
+	// it does not hold any more.
 	// Any other batch fails with ErrUnavailable, a create at once; a batch that is accepted
 	// meanwhile overtakes the waiting batches of turns.
 	Append(ctx context.Context, b *Batch) *Commit

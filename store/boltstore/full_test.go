@@ -170,13 +170,22 @@ func holdsChunks(path string, c *fullClient) error {
 func troubleEnd(path string) error {
 	signal.Ignore(syscall.SIGXFSZ)
 	db, h := handled(boltstore.Options{Ahead: -1}.Open(path))
+	c := must(newFullClient(h))
 	need(limitFiles(1 << 20))
 	create, _ := turn(store.Owner("t", "filler"))
 	create.Events = append(create.Events, store.Event{Kind: "k", Data: make([]byte, 8<<20)})
 	if _, err := h.Append(context.Background(), create).Wait(); !errors.Is(err, store.ErrUnavailable) || db.Trouble() == nil {
 		return fmt.Errorf("Append() = %w, Trouble() = %w, want ErrUnavailable from both", err, db.Trouble())
 	}
+	// The only batch that waits is not written, because it does not hold any more.
+	step := h.Append(context.Background(), &store.Batch{
+		Scope: store.System(), Task: c.id, Rev: new(uint64(1)), Fence: new(uint64(1)), Events: []store.Event{{Kind: "k"}},
+		Holds: func() bool { return false },
+	})
 	need(limitFiles(1 << 40))
+	if _, err := step.Wait(); !errors.Is(err, store.ErrConflict) {
+		return fmt.Errorf("a change that does not hold: %w, want ErrConflict", err)
+	}
 	for began := time.Now(); db.Trouble() != nil; time.Sleep(5 * time.Millisecond) {
 		if time.Since(began) > time.Minute {
 			return fmt.Errorf("Trouble() = %w though the disk has room again", db.Trouble())

@@ -18,6 +18,9 @@ func (h *handle) Append(ctx context.Context, b *store.Batch) *store.Commit {
 // commit checks all of b before it changes anything, so a batch that fails leaves
 // no trace.
 func (h *handle) commit(ctx context.Context, b *store.Batch) (store.Receipt, error) {
+	if err := b.CheckHolds(); err != nil {
+		return store.Receipt{}, err
+	}
 	if err := h.lock(ctx); err != nil {
 		return store.Receipt{}, err
 	}

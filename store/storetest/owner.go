@@ -15,6 +15,7 @@ func ownerCases() []testCase {
 	return []testCase{
 		{"rows of the owner in a change", testOwnerRows},
 		{"needed rows", testNeeds},
+		{"what a batch depends on outside the store", testHolds},
 		{"no batch passes after the removal of the row that it needs", testNeedsRace},
 		{"a counted row is used as often as it says", testCountedRow},
 	}
@@ -91,6 +92,27 @@ func testNeeds(t *testing.T, f *fixture) {
 	f.refuse(t, needing(create(alice()), need("key", 2)), store.ErrConflict)
 	f.append(t, scopeRows(alice(), remove("kind", "key", store.Any)))
 	f.refuse(t, needing(change(b.Task, 3), need("key", 3)), store.ErrConflict)
+}
+
+// A batch that does not hold is refused whole. What it asks may read the store.
+func testHolds(t *testing.T, f *fixture) {
+	b := create(alice())
+	f.append(t, b)
+	holds := false
+	holding := func(b *store.Batch) *store.Batch {
+		b.Holds = func() bool {
+			_, err := f.h[0].Rows(context.Background(), alice(), store.RowQuery{Kind: "kind", Key: []byte("key")})
+			return err == nil && holds
+		}
+		return b
+	}
+	before := dump(t, f.h[0])
+	f.refuse(t, holding(with(change(b.Task, 1, public("never")), put("kind", "never", 0, ""), "never")), store.ErrConflict)
+	f.refuse(t, holding(create(alice())), store.ErrConflict)
+	same(t, before, dump(t, f.h[1]), "contents after refused batches")
+	holds = true
+	f.append(t, holding(change(b.Task, 1, public("first"))))
+	f.append(t, holding(create(alice())))
 }
 
 // Forty rows are each needed by a chain of batches of a task, while another handle removes

@@ -49,6 +49,7 @@ func testInvalid(t *testing.T, f *fixture) {
 		{"rows", "with a row of an owner", func(b *store.Batch) { b.Rows = []store.RowChange{ofOwner(row)} }},
 		{"rows aside", "that needs a row", func(b *store.Batch) { b.Needs = []store.RowRef{need("never", 0)} }},
 		{"chunks", "that needs a row", func(b *store.Batch) { b.Needs = []store.RowRef{need("never", 0)} }},
+		{"rows chunks aside", "that depends on something else", func(b *store.Batch) { b.Holds = func() bool { return true } }},
 		{"create change", "with a row of another owner", func(b *store.Batch) { b.Rows = []store.RowChange{row}; b.Rows[0].Of = bob() }},
 		{"create change", "with a row of the tenant", func(b *store.Batch) { b.Rows = []store.RowChange{row}; b.Rows[0].Of = store.Tenant("acme") }},
 		{"change", "with a row of an owner and of a context", func(b *store.Batch) { b.Rows = ofContext(ofOwner(row)) }},

@@ -91,7 +91,8 @@ type Config struct {
 	// [Renewal], as it was at the commit, before the sender has the answer. It may write to the store.
 	Accepted func(context.Context, auth.Principal)
 	// Current returns who has made a grant, or given a vote, as they are now: it is asked at each use of
-	// a grant, and before a decision on an approval with votes. A grant of somebody who could not approve
+	// a grant, and before a decision on an approval with votes, also right before the store writes them: it
+	// may read the store, and must not wait for a write. A grant of somebody who could not approve
 	// the call now covers nothing, and a vote that was given with a credential that is withdrawn does not
 	// count. Defaults to those people as they were.
 	Current auth.Current

@@ -152,8 +152,8 @@ func (e *Engine) Stop(grace time.Duration) {
 // engine use all of them. A running call keeps the tool that it was started with. A call that waits for a
 // decision is asked about again, in the background, if its tool has another definition now; an
 // approved call is checked against the new policy before it starts. A call that waits for a decision ends
-// if a gate denies it now that did not before. A start that is being written when Reload
-// is called still happens.
+// if a gate denies it now that did not before. Starts and questions that wait to be written are judged again;
+// a start that is being written to the disk when Reload is called still happens.
 func (e *Engine) Reload(tools *tool.Registry, policy *approval.Policy, routes []task.Route) {
 	if tools == nil || policy == nil {
 		panic("task/engine: Reload without tools or without a policy")

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -284,6 +285,41 @@ func TestEditWithAHookThatChangesNothing(t *testing.T) {
 			t.Errorf("edit = %v", err)
 		}
 	})
+}
+
+// A step takes long, because a hook does. A call that the gates allowed when the step began is judged again
+// if they are replaced before it starts.
+func TestReloadBeforeTheStart(t *testing.T) {
+	for _, action := range []approval.Action{approval.ActionDeny, approval.ActionAsk} {
+		runInMemory(t, string(action), func(t *testing.T, w *world) {
+			hooked, release := make(chan struct{}), make(chan struct{})
+			slow := sync.OnceFunc(func() {
+				close(hooked)
+				<-release
+			})
+			w.cfg.Hooks = []task.Hook{func(_ agent.ReadonlyContext, c tool.ToolCall) (task.HookResult, error) {
+				if c.Name == "lookup" {
+					slow()
+				}
+				return task.HookResult{}, nil
+			}}
+			w.startTools(&fake{name: "lookup"}, &fake{name: "pay", call: func(ctx tool.Context, a map[string]any) (map[string]any, error) {
+				w.tools.ran(ctx, "pay", a)
+				return map[string]any{"ok": true}, nil
+			}})
+			m := w.calls("pay", args{}, "lookup", args{})
+			sent := make(chan a2a.TaskID)
+			go func() { sent <- w.begin(m) }()
+			<-hooked
+			w.freeze("pay", action)
+			close(release)
+			id := <-sent
+			synctest.Wait()
+			if n := w.tools.count("pay"); n != 0 || len(w.waiting(id)) > 0 != (action == approval.ActionAsk) {
+				t.Errorf("pay ran %d times, and %d questions wait; the task is %s", n, len(w.waiting(id)), w.get(id).Status.State)
+			}
+		})
+	}
 }
 
 // If a hook fails, the call requires approval: a grant is none.

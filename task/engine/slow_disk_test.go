@@ -6,12 +6,15 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"a2a-server/approval"
+	"a2a-server/auth"
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/tool"
@@ -160,6 +163,77 @@ func (d *slowDisk) started(id, call string) bool {
 		}
 	}
 	return false
+}
+
+// toTurn commits what waits, up to the first change by a turn of a task, which goes on waiting.
+func (d *slowDisk) toTurn(id a2a.TaskID) {
+	for synctest.Wait(); d.waiting() > 0; synctest.Wait() {
+		if b := d.queue[0].batch; b.Task == mustID(id) && b.Fence != nil && b.Rev != nil {
+			return
+		}
+		d.let(0)
+	}
+}
+
+// A start waits for the disk, or a question does. If what it depends on changes meanwhile, it is not written,
+// and the call is judged again.
+func TestCallIsJudgedAgainAfterWaitingForTheDisk(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		amount int // 1: the grant covers it
+		change func(w *world, gone *atomic.Bool)
+		asks   bool
+	}{
+		"nothing changes":         {1, func(*world, *atomic.Bool) {}, false},
+		"the maker is withdrawn":  {1, func(_ *world, gone *atomic.Bool) { gone.Store(true) }, true},
+		"the grant ends":          {1, func(*world, *atomic.Bool) { pass(2 * time.Hour) }, true},
+		"a gate denies the start": {1, func(w *world, _ *atomic.Bool) { w.freeze("send_mail", approval.ActionDeny) }, false},
+		"a gate denies what asks": {2, func(w *world, _ *atomic.Bool) { w.freeze("send_mail", approval.ActionDeny) }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onSlowDisk(t, func(t *testing.T, w *world, d *slowDisk) {
+				var gone atomic.Bool
+				w.cfg.Current = func(_ context.Context, was auth.Principal) (auth.Principal, error) {
+					if gone.Load() {
+						return auth.Principal{}, &auth.WithdrawnError{Why: "their key has gone"}
+					}
+					return was, nil
+				}
+				w.cfg.Limits = patient(1, 1)
+				w.mailing(mails(approval.GrantTerms{}))
+				w.grantOf(boss, w.mail(alice, "", args{"amount": 1}), approval.GrantRequest{Scope: approval.GrantTime, For: time.Hour})
+				w.takeTheTurn()
+				id := w.begun(alice, w.calls("send_mail", args{"amount": tc.amount}))
+				d.hold()
+				w.tools.release()
+				d.toTurn(id)
+				if d.waiting() == 0 {
+					t.Fatal("no batch of the turn waits")
+				}
+				tc.change(w, &gone)
+				for synctest.Wait(); d.waiting() > 1; synctest.Wait() {
+					d.let(1) // of the sweep after a reload
+				}
+				d.release()
+				synctest.Wait()
+				want := 1 // by the call that made the grant
+				if name == "nothing changes" {
+					want = 2
+				}
+				if n := w.tools.count("send_mail"); n != want || len(w.waiting(id)) > 0 != tc.asks {
+					t.Errorf("send_mail ran %d times, want %d; %d questions wait; the task is %s", n, want, len(w.waiting(id)), w.get(id).Status.State)
+				}
+			})
+		})
+	}
+}
+
+// freeze reloads the engine with a gate for a tool.
+func (w *world) freeze(name string, action approval.Action) {
+	w.t.Helper()
+	p, err := approval.NewPolicy(approval.PolicyConfig{Gates: []approval.Gate{{Name: "frozen", Tool: name, Action: action}}})
+	w.must(err)
+	w.engine.Reload(tool.NewRegistry(tool.NewToolset("test", w.tools.all()...)), p, nil)
 }
 
 // A tool that streams runs ahead of the disk by a window, and waits for it then. What it

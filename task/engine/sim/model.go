@@ -156,7 +156,7 @@ func (m *model) committed(c Committed) {
 	}
 	t := m.tasks[b.Task]
 	if c.Err != nil {
-		if t != nil && b.Rev != nil && *b.Rev == t.rev && errors.Is(c.Err, store.ErrConflict) && !usesGrants(b) {
+		if t != nil && b.Rev != nil && *b.Rev == t.rev && errors.Is(c.Err, store.ErrConflict) && b.CheckHolds() == nil && !usesGrants(b) {
 			m.fail(t, "what is recorded of webhooks conflicts with no change of the task", "one of rev %d: %v", *b.Rev, c.Err)
 		}
 		return

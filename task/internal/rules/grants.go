@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"time"
 
 	"a2a-server/approval"
 	"a2a-server/auth"
@@ -162,10 +163,15 @@ func (d *asking) current(was auth.Principal) (auth.Principal, error) {
 	return d.at.Current(d.at.Ctx, was)
 }
 
-// Holds reports whether the makers of the grants by which calls of the draft start are who they were
-// when it was made, and whether the votes for what it approves count. Ask right before the commit: if
-// not, the draft has to be made anew.
-func (d *Draft) Holds() bool {
+// Holds reports whether the draft may still be written: if calls start or are asked about by it, the rules
+// in force are those of the draft; the grants by which calls start have not ended, and their makers are who
+// they were when it was made; and the votes for what it approves count. If not, it has to be made anew.
+func (d *Draft) Holds(inForce *Rules, now time.Time) bool {
+	var panicked error
+	defer d.rules.guard(d.f.View.TaskID(), "code supplied by the application", &panicked) // then it does not hold
+	if inForce != d.rules && len(d.launch)+len(d.asked) > 0 {
+		return false
+	}
 	for _, id := range d.resolved {
 		if a := d.f.Approval(id); (a.State == approval.Approved || a.State == approval.Edited) && d.withdrawn(&a.Approval) != "" {
 			return false
@@ -179,7 +185,7 @@ func (d *Draft) Holds() bool {
 			return false
 		}
 		by, err := d.current(u.By)
-		return err != nil || !by.Equal(u.by)
+		return err != nil || !by.Equal(u.by) || !now.Before(u.Until)
 	})
 }
 

@@ -41,6 +41,17 @@ func (o *op) answer(err error) {
 	o.commit.Answer(o.receipt, nil)
 }
 
+// lapsed answers an op whose batch does not hold any more, and reports whether it has.
+func (o *op) lapsed() bool {
+	if o.batch == nil {
+		return false
+	}
+	if o.err = o.batch.CheckHolds(); o.err != nil {
+		o.answer(nil)
+	}
+	return o.err != nil
+}
+
 // newOp returns an op that runs fn.
 func newOp(ctx context.Context, fn func(*round) error) *op {
 	return &op{ctx: ctx, fn: fn, commit: store.NewCommit()}

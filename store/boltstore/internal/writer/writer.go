@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -176,6 +177,9 @@ func (w *Writer) run() {
 		w.gather()
 		ops, closed := w.queue.take()
 		w.commitAll(ops)
+		if w.putOff.why != nil && w.putOff.retry == nil {
+			w.putOff.later() // nothing was tried since, or nothing of it was to be written
+		}
 		if rebuild && !closed && w.rebuilding.under() != nil {
 			w.rebuild()
 		}
@@ -304,7 +308,7 @@ func (w *Writer) commit(ops []*op) {
 		need += int64(o.size)
 	}
 	w.file.Space.Take(2*need, time.Now())
-	if ops = w.withinReserve(ops); len(ops) == 0 {
+	if ops = slices.DeleteFunc(w.withinReserve(ops), (*op).lapsed); len(ops) == 0 {
 		return
 	}
 	began := time.Now()

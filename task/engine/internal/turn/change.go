@@ -102,11 +102,8 @@ func (ts *Turns) write(ctx context.Context, s store.Scope, f *fold.Fold, in rule
 	if err := still(ctx, in); err != nil {
 		return Landed{}, err
 	}
-	if !d.Holds() {
-		return Landed{}, store.ErrConflict
-	}
 	var t *Turn
-	r, err := ts.env.Append(ctx, d.Batch(s, nil), "", func(r store.Receipt, err error) {
+	r, err := ts.env.Append(ctx, ts.batch(d, s, nil), "", func(r store.Receipt, err error) {
 		if err != nil {
 			return
 		}
@@ -169,11 +166,7 @@ func (ts *Turns) takeOver(ctx context.Context, s store.Scope, f *fold.Fold, in r
 			t.cancel(nil)
 			return Landed{}, err
 		}
-		if !d.Holds() {
-			t.cancel(nil)
-			return Landed{}, store.ErrConflict
-		}
-		r, err := ts.env.Append(ctx, d.Batch(s, nil), "", func(r store.Receipt, err error) {
+		r, err := ts.env.Append(ctx, ts.batch(d, s, nil), "", func(r store.Receipt, err error) {
 			if err == nil {
 				d.Committed(r)
 				ts.committed(d)
@@ -195,12 +188,8 @@ func (ts *Turns) takeOver(ctx context.Context, s store.Scope, f *fold.Fold, in r
 		ts.Scheduler.Release(&t.place, run)
 		return Landed{}, err
 	}
-	if !d.Holds() {
-		ts.Scheduler.Release(&t.place, run)
-		return Landed{}, store.ErrConflict
-	}
 	d.TakeOver()
-	r, err := ts.env.Append(ctx, d.Batch(s, nil), "", func(r store.Receipt, err error) {
+	r, err := ts.env.Append(ctx, ts.batch(d, s, nil), "", func(r store.Receipt, err error) {
 		if err == nil {
 			ts.env.At(env.PointWoken)
 		}

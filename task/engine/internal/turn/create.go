@@ -35,11 +35,7 @@ func (ts *Turns) create(ctx context.Context, scope store.Scope, n rules.New, adv
 		t.cancel(nil)
 		return Landed{}, store.Disk{}, err
 	}
-	if !d.Holds() {
-		ts.Scheduler.Release(&t.place, run)
-		return Landed{}, store.Disk{}, store.ErrConflict
-	}
-	b := d.Batch(scope, nil)
+	b := ts.batch(d, scope, nil)
 	if !current.NoIdempotency {
 		b.Dedup = rules.MessageHash(n.Context.Owner(), n.JSON)
 	}

@@ -150,12 +150,9 @@ func (t *Turn) commit(d *rules.Draft, snapshot *store.Snapshot) stepped {
 	if !t.sound() {
 		return steppedOver
 	}
-	if !d.Holds() {
-		return conflicted
-	}
 	t.expect()
 	fence := t.place.Fence
-	b := d.Batch(store.System(), &fence)
+	b := t.turns.batch(d, store.System(), &fence)
 	b.Snapshot = snapshot
 	c := t.turns.env.Store.Append(t.turns.env.Ctx, b)
 	t.turns.env.At(env.PointStep)

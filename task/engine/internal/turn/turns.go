@@ -89,6 +89,13 @@ func (ts *Turns) running(id store.TaskID) *Turn {
 	return t
 }
 
+// batch returns the batch of a draft, which is written only while the draft holds.
+func (ts *Turns) batch(d *rules.Draft, scope store.Scope, fence *uint64) *store.Batch {
+	b := d.Batch(scope, fence)
+	b.Holds = func() bool { return d.Holds(ts.env.Rules(), ts.env.Now()) }
+	return b
+}
+
 // announce appends a status update: the task waits for a turn. It writes nothing once the task
 // has left the queue, and retries on a conflict.
 func (ts *Turns) announce(id store.TaskID, waits func() bool) (announced bool, err error) {
