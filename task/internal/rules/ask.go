@@ -99,7 +99,7 @@ func repeatable(t tool.Tool) bool {
 // person has to decide about its outcome. Only a call with a checkpoint is entered again
 // without that.
 func (d *asking) hasRun(c *fold.Call, x *examined) bool {
-	return c.State == fold.CallUncertain && !(c.Safe && repeatable(x.entry.Tool))
+	return c.State == fold.CallUncertain && (!c.Safe || !repeatable(x.entry.Tool))
 }
 
 // termsOf returns the terms on which a call was approved; for a call without an approval, the
