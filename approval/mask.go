@@ -94,10 +94,7 @@ func (p *Policy) Mask(name string) (mask []string, keepsTask bool) {
 	if p == nil {
 		return nil, false
 	}
-	mask, keepsTask = p.defaults.Mask, p.defaults.MaskTask || p.keepsAll
-	if len(p.also) > 0 {
-		mask = Union(mask, p.also)
-	}
+	mask, keepsTask = Union(p.defaults.Mask, p.also), p.defaults.MaskTask || p.keepsAll
 	exact, others := p.index.of(name)
 	for _, g := range slices.Concat(exact, others) {
 		if len(g.Terms.Mask) > 0 {
