@@ -159,9 +159,9 @@ func TestAnsweredAtTheAgent(t *testing.T) {
 	top, middle, leaf, paid := chain(t)
 	task := top.Send(payBob)
 	waits := top.Wait(task.ID, a2a.TaskStateInputRequired)
+	done := childOf(t, middle)
 	leaf.Approve(childOf(t, leaf))
 	middle.Advance(time.Minute) // it looks at its child
-	done := childOf(t, middle)
 	middle.Wait(done.ID, a2a.TaskStateCompleted)
 	top.Advance(time.Minute)
 	if text := top.Text(top.Wait(task.ID, a2a.TaskStateCompleted)); !strings.Contains(text, "paid bob") {
