@@ -367,7 +367,7 @@ func (j *judgement) fill(hint string) (string, error) {
 func (j *judgement) problem(what string, err error) {
 	j.problems = append(j.problems, what)
 	if len(j.mask) > 0 || j.keeps { // foreign code may repeat what is masked
-		err = ErrMasked
+		err = tool.ErrMasked
 	}
 	j.errs = append(j.errs, fmt.Errorf("%s: %s", what, reason(err)))
 }
@@ -384,7 +384,7 @@ func (j *judgement) broken(r any) Verdict {
 	if j.policy != nil {
 		v.Terms = together(nil, true /* own */, j.policy.defaults)
 		if v.Terms.Mask, v.Terms.MaskTask = j.policy.Mask(j.name); len(v.Terms.Mask) > 0 || v.Terms.MaskTask {
-			v.Failed = fmt.Errorf("the policy: %w", ErrMasked)
+			v.Failed = fmt.Errorf("the policy: %w", tool.ErrMasked)
 		}
 	}
 	v.Terms.Gate, v.Terms.Destructive = GateDefault, true // the gate is unknown, so a keyword must not approve

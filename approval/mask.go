@@ -21,15 +21,15 @@ const Masked = "•••"
 func (a *Approval) MaskedArgs() json.RawMessage { return MaskJSON(a.Args, a.Terms.Mask) }
 
 // Hides reports whether the gates of a mask arguments, or keep its task.
-func (a *Approval) Hides() bool { return a.Own() || a.Kept }
+func (a *Approval) Hides() bool { return a.Masks() || a.Kept }
 
-// Own reports whether the gates of a itself mask anything: who may not decide a does not see its task whole.
-func (a *Approval) Own() bool { return len(a.Terms.Mask) > 0 || a.Terms.MaskTask }
+// Masks reports whether the gates of a itself mask anything: who may not decide a does not see its task whole.
+func (a *Approval) Masks() bool { return len(a.Terms.Mask) > 0 || a.Terms.MaskTask }
 
-// For returns a copy of a for a reader, with what the sight does not show masked, if the gates of a mask
-// anything: the digest, the arguments of the call and of an edit, and whole, because it may repeat
-// arguments in other words, what a running tool asks and is answered, and an answer that is the result of the call where
-// the task is kept. It shares the rest with a.
+// For returns a copy of a for a reader. Where a hides anything, it has no digest, and the arguments of
+// the call and of an edit are masked, unless the sight shows them. What a running tool asks and is
+// answered may repeat arguments in other words, and is masked whole; so is the answer where the task is
+// kept. The copy shares the rest with a.
 func (a *Approval) For(s sight.Sight) *Approval {
 	seen := *a
 	if !a.Hides() {
@@ -75,14 +75,11 @@ func maskWhole(all ...*json.RawMessage) {
 	}
 }
 
-// ErrMasked stands for an error of code outside the server that may repeat masked arguments, in any form.
-var ErrMasked = errors.New("the details are left out, because a gate of the tool masks them")
-
 // Redact returns the error of a program or a tool about a for logs, audit and questions:
-// [ErrMasked] where its gates mask anything.
+// [tool.ErrMasked] where its gates mask anything.
 func (a *Approval) Redact(err error) error {
 	if err != nil && a.Hides() {
-		return ErrMasked
+		return tool.ErrMasked
 	}
 	return err
 }

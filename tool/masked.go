@@ -1,9 +1,14 @@
 package tool
 
 import (
+	"errors"
 	"fmt"
 	"io"
 )
+
+// ErrMasked stands for an error of code outside the server that may repeat, in any form, what gates of a
+// tool mask.
+var ErrMasked = errors.New("the details are left out, because a gate of the tool masks them")
 
 // Masked stands for a value in the arguments that a [Hinter] gets. It holds nothing: fmt with
 // any verb, encoding/json and templates write it as •••.

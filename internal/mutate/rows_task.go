@@ -65,7 +65,7 @@ func taskRows() []row {
 		{"task/internal/rules", "Waiting.put", never("Overdue"), "TestWaiting", "nobody is reminded of an approval that has expired"},
 		{"task/internal/rules", "asking.resolve", skip("due#2"), "TestRemindersGoWithTheirApproval", "reminders go with their approval"},
 		{"task/internal/rules", "Expiry.put", skip("ErrNotYet"), "TestExpiryDoesWhatItsTermsSay", "a deadline does nothing before its time"},
-		{"task/internal/rules", "AskAnew.put", never("Permits"), "TestAskAnewIsRefused", "only who may decide an approval asks it anew"},
+		{"task/internal/rules", "Draft.permitted", never("Permits"), "TestAskAnewIsRefused", "only who may decide an approval asks it anew"},
 		{"task/internal/rules", "Extend.put", always("until.After a.Deadline"), "approval/api TestExtension", "a deadline moves to a later time only"},
 		{"task/internal/rules", "Extend.put", hangs(omit("expiry#2")), "approval/api TestExtension", "an approval that was extended expires at its new deadline"},
 		{"task/internal/fold", "Fold.Join", skip("Copy s.values"), "task/engine TestStateOfTasksAtOnce/memstore", "the last one that sets a state counts, whichever task it is of"},

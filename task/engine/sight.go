@@ -34,7 +34,7 @@ func (c *core) taskSight(ctx context.Context, by auth.Principal, scope, owner st
 			if err != nil { // nobody knows what it hides
 				return taskSight{masked: true, bare: true}, nil //nolint:nilerr // the task can be read
 			}
-			if !a.Own() {
+			if !a.Masks() {
 				continue
 			}
 			seen := sight.Of(list.Reader(by, &a), sight.Task)

@@ -510,10 +510,7 @@ func (r *run) ended() error {
 // note logs what callers do not learn of a failure.
 func (r *run) note(err error) {
 	if tool.Private(r.ctx) {
-		err = errPrivate
+		err = tool.ErrMasked
 	}
 	r.Logger.Warn().Str("agent", r.Name()).Str("error", visible.Clip(brief(err).Error(), maxError)).Msg("a request to an agent failed")
 }
-
-// errPrivate stands for the words of an agent about a private call.
-var errPrivate = errors.New("the details are left out, because a gate of the tool masks them")

@@ -139,13 +139,10 @@ func (t *Toolset) failure(ctx context.Context, r *remote, f *requestTrace, err e
 // noteCall logs why a call has no answer.
 func (t *Toolset) noteCall(ctx context.Context, r *remote, err error) {
 	if tool.Private(ctx) {
-		err = errPrivate
+		err = tool.ErrMasked
 	}
 	t.cfg.Logger.Warn().Str("mcp_server", t.cfg.Name).Str("tool", r.definition.Name).Str("error", t.text(reason(err))).Msg("a call of an mcp server has no answer")
 }
-
-// errPrivate stands for the words of a server about a private call.
-var errPrivate = errors.New("the details are left out, because a gate of the tool masks them")
 
 // answered returns the server's own error in err, or nil. The library uses the same type for
 // failures on this side, with codes of its own.

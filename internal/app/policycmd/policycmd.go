@@ -177,7 +177,7 @@ func (s *simulation) judge(ctx context.Context, by *toolset.State, c *engine.Pla
 	}
 	args, _ := tool.DecodeArgs(c.Args) // which the server did then
 	e, err := by.Explain(ctx, toolset.TrialCall{Tool: c.Tool, Args: args, By: c.By})
-	now, why, mask := "cannot be judged", approval.ErrMasked.Error(), c.Mask
+	now, why, mask := "cannot be judged", tool.ErrMasked.Error(), c.Mask
 	switch {
 	case err == nil:
 		now, why, mask = string(e.Action), strings.Join(e.Decisive(), ", "), approval.Union(mask, e.Merged.Mask)
@@ -185,7 +185,7 @@ func (s *simulation) judge(ctx context.Context, by *toolset.State, c *engine.Pla
 		why = err.Error()
 	}
 	if len(mask) > len(c.Mask) && c.Was == approval.ActionDeny { // the reason has a hint, maybe with more
-		c.Why = approval.ErrMasked.Error()
+		c.Why = tool.ErrMasked.Error()
 	}
 	switch {
 	case now != string(c.Was):

@@ -22,15 +22,9 @@ type AskAnew struct {
 }
 
 func (in AskAnew) put(d *Draft) error {
-	a := d.f.Approval(in.Approval)
-	if a == nil {
-		return approval.Unknown(in.Approval, d.f.AllApprovals())
-	}
-	if err := a.Permits(approval.Decider{By: in.By, Via: in.Via, Delegated: d.rules.Delegated}, d.at.Now); err != nil {
+	a, err := d.permitted(in.Approval, in.Digest, approval.Decider{By: in.By, Via: in.Via, Delegated: d.rules.Delegated})
+	if err != nil {
 		return err
-	}
-	if in.Digest != a.Digest {
-		return approval.Changed(&a.Approval, nil)
 	}
 	refuse := func(why string) error { return approval.NotAllowed(&a.Approval, why) }
 	if in.Via == approval.ViaProvider || !d.mayBeAnew(a) {

@@ -132,16 +132,25 @@ type Extend struct {
 	Until    time.Time
 }
 
-func (in Extend) put(d *Draft) error {
-	a := d.f.Approval(in.Approval)
+// permitted returns a pending approval that somebody may decide, to whom it was shown with this digest.
+func (d *Draft) permitted(id, digest string, by approval.Decider) (*fold.Approval, error) {
+	a := d.f.Approval(id)
 	if a == nil {
-		return approval.Unknown(in.Approval, d.f.AllApprovals())
+		return nil, approval.Unknown(id, d.f.AllApprovals())
 	}
-	if err := a.Permits(approval.Decider{By: in.By, Via: in.Via, Delegated: d.rules.Delegated}, d.at.Now); err != nil {
+	if err := a.Permits(by, d.at.Now); err != nil {
+		return nil, err
+	}
+	if digest != a.Digest {
+		return nil, approval.Changed(&a.Approval, nil)
+	}
+	return a, nil
+}
+
+func (in Extend) put(d *Draft) error {
+	a, err := d.permitted(in.Approval, in.Digest, approval.Decider{By: in.By, Via: in.Via, Delegated: d.rules.Delegated})
+	if err != nil {
 		return err
-	}
-	if in.Digest != a.Digest {
-		return approval.Changed(&a.Approval, nil)
 	}
 	until, room := store.MillisOf(in.Until).Time(), d.openRoom()
 	switch {

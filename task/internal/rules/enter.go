@@ -51,7 +51,7 @@ func (e *Execution) Private() bool { return e.hides }
 // Logged returns what the log may have of the value with which the tool has panicked.
 func (e *Execution) Logged(p any) any {
 	if e.hides {
-		return approval.ErrMasked
+		return tool.ErrMasked
 	}
 	return p
 }

@@ -44,7 +44,7 @@ func (d *asking) auditedWhy(c *fold.Call, outcome task.Outcome, why string) stri
 	if why == "" || gated || !d.hides(c) {
 		return why
 	}
-	return approval.ErrMasked.Error()
+	return tool.ErrMasked.Error()
 }
 
 // complete gives a call its result and publishes it.

@@ -111,7 +111,7 @@ func (r *Rules) guard(task, what string, err *error) {
 // redacted returns the error of a program about a call, for logs, audit and questions.
 func redacted(hides bool, err error) error {
 	if err != nil && hides {
-		return approval.ErrMasked
+		return tool.ErrMasked
 	}
 	return err
 }
