@@ -68,7 +68,12 @@ var environment = sync.OnceValues(func() (*cel.Env, error) {
 		cel.Variable("caller.subject", cel.StringType), cel.Variable("caller.tenant", cel.StringType),
 		cel.Variable("caller.roles", cel.ListType(cel.StringType)), cel.Variable("caller.chain", cel.ListType(cel.StringType)),
 	}...)
-	return cel.NewCustomEnv(options...)
+	e, err := cel.NewCustomEnv(options...)
+	if err != nil {
+		return nil, err
+	}
+	_, _ = e.Compile("unknown") // makes what the library shares among compilations with a name it does not know, but does not lock
+	return e, nil
 })
 
 // Compile compiles a condition on a call. The error is an [*Error].

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -195,6 +196,23 @@ func TestFailureLeaksNothing(t *testing.T) {
 			t.Errorf("%s fails with %v", text, err)
 		}
 	}
+}
+
+// Conditions, right and wrong, are compiled at once.
+func TestCompileAtOnce(t *testing.T) {
+	t.Parallel()
+	var all sync.WaitGroup
+	for n := range 20 {
+		all.Go(func() {
+			if _, err := condition.Compile("args.l.all(x, x > 1)"); err != nil {
+				t.Error(err)
+			}
+			if _, err := condition.Compile(fmt.Sprintf("arg%d.amount > 1", n)); err == nil {
+				t.Errorf("arg%d is compiled", n)
+			}
+		})
+	}
+	all.Wait()
 }
 
 func TestCompileRefuses(t *testing.T) {
