@@ -142,7 +142,8 @@ type Approval struct {
 	Gates []AskedGate `json:"gates,omitempty"`
 	// Kept says that another call of the task keeps it, see Terms.MaskTask.
 	Kept bool `json:"kept,omitempty"`
-	// Later says that the task had further messages before: a word may answer something else.
+	// Later says that the task had further messages before, or has asked another question since: a word may
+	// answer something else.
 	Later bool `json:"later,omitempty"`
 	// Code is typed after a word that answers it; "": a word needs none, or, if it
 	// [Approval.NeedsCode], no word answers it.

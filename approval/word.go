@@ -40,12 +40,13 @@ func NewCode(id string) string {
 
 // NeedsCode reports whether a is asked with a code. A word does not say which question it answers:
 // it may be about an earlier question of the task, also of its planner, or from before a restoration. So
-// only a question that comes before any further message has none, unless it is destructive.
+// only a question that comes before any further message has none, unless it is destructive; once another
+// question follows, no word answers it any longer.
 func (a *Approval) NeedsCode() bool {
 	return a.TakesWord() && (a.Terms.Destructive || !a.isFirst())
 }
 
-// isFirst reports whether a is the first question of its task, and no message followed the first.
+// isFirst reports whether a is the first question of its task, before any further message, and the only one.
 func (a *Approval) isFirst() bool { return !a.Later && a.ID == ID(a.Task, 1, "" /* mark */) }
 
 // TakesWord reports whether a word may answer a, with a code or without.
@@ -152,8 +153,8 @@ func TextTarget(approvals []*Approval) *Approval {
 // RefusesWord returns why a word does not answer a, as the rest of a sentence; "": it does,
 // unless its code is wrong. The approval must be about a call, its gate must allow text, and
 // the conversation must be able to decide it. named says that the word came with the id of a. If not,
-// it needs the code of a, unless a is the first question of its task. A word approves a call that is
-// marked as destructive only with the code.
+// it needs the code of a, unless a is the first and only question of its task. A word approves a call that
+// is marked as destructive only with the code.
 func (a *Approval) RefusesWord(w Word, named bool) string {
 	switch {
 	case a.Elsewhere():
@@ -176,6 +177,8 @@ func (a *Approval) RefusesWord(w Word, named bool) string {
 		why = "the call is marked as destructive"
 	}
 	switch {
+	case a.Code == "":
+		return why + ", and this question has no code"
 	case a.WrongCodes >= MaxWrongCodes:
 		return fmt.Sprintf("%s, and after %d wrong codes no word %ss it any longer", why, MaxWrongCodes, w.Type)
 	case w.Code == "":

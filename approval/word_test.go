@@ -141,7 +141,7 @@ func TestCodeOfADestructiveCall(t *testing.T) {
 		{"its code, the last time", destructive("k7m2qzxd", MaxWrongCodes-1), coded, ""},
 		{"its code, after too many others", destructive("k7m2qzxd", MaxWrongCodes), coded, "after 5 wrong codes"},
 		{"no code", destructive("k7m2qzxd", 0), Word{Type: Approve}, "the code of this question"},
-		{"it has no code", destructive("", 0), Word{Type: Approve}, "the code of this question"},
+		{"it has no code", destructive("", 0), Word{Type: Approve}, "marked as destructive, and this question has no code"},
 		{"it has no code, a code", destructive("", 0), coded, "has no code"},
 		{"a code for a call that has none", pending("t.a1"), coded, "has no code"},
 		{"rejected", destructive("k7m2qzxd", MaxWrongCodes), Word{Type: Reject}, ""},

@@ -45,7 +45,7 @@ func TestWhyAMessageDecidesNothing(t *testing.T) {
 		{"a wrong code", text(t, "Approve aaaaaaa2"), wrong(1), false, "The code aaaaaaa2 is wrong, so nothing is decided; 1 of 5 wrong codes have been typed." + code},
 		{"a wrong code of ADK for Python", marked(t, "t1.a1", "adk_request_confirmation", `{"result":"yes aaaaaaa2"}`), wrong(4), false, "The code aaaaaaa2 is wrong, so nothing is decided; 4 of 5 wrong codes have been typed." + code},
 		{"a code after too many", text(t, "approve k7m2qzxd"), wrong(5), false, `"approve k7m2qzxd" decides nothing: the call is marked as destructive, and after 5 wrong codes no word approves it any longer.` + no + "the call is marked"},
-		{"yes to a destructive call without a code", text(t, "yes"), destructive, false, `"yes" decides nothing: the call is marked as destructive, and only the word with the code of this question approves it.` + no + "the call is marked"},
+		{"yes to a destructive call without a code", text(t, "yes"), destructive, false, `"yes" decides nothing: the call is marked as destructive, and this question has no code.` + no + "the call is marked"},
 		{"yes to a later question", text(t, "yes"), later, false, `"yes" decides nothing: a word may be about another question of this task, and only the word with the code of this question approves it.` + coded4},
 		{"no to a later question", text(t, "no: why?"), later, false, `"no: why?" decides nothing: a word may be about another question of this task, and only the word with the code of this question rejects it.` + coded4},
 		{"a code where there is none", text(t, "yes k7m2qzxd"), one, false, `"yes k7m2qzxd" decides nothing: this question has no code.` + words},

@@ -135,6 +135,9 @@ func (f *Fold) ApplyPrivate(v any) error {
 func (f *Fold) applyAsked(a *approval.Approval) error {
 	asked := &Approval{Approval: *a}
 	asked.Votes = slices.Clone(a.Votes)
+	if len(f.Approvals) == 1 {
+		f.Approvals[0].Later = true // a word may be about the new one, also after that has ended
+	}
 	f.Approvals = append(f.Approvals, asked)
 	c := f.Call(a.Call)
 	if c == nil {
