@@ -62,7 +62,7 @@ func RequestConfirmation(ctx context.Context, hint string, payload any) error {
 
 // Confirmation returns the newest decision on a question that this call asked, or nil if there
 // is none, as on its first run, or if the call has asked for another confirmation since, which
-// is undecided. If [TakesPayload] is true for the tool, the approval of the call itself counts
+// is undecided or has to be asked again. If [TakesPayload] is true for the tool, the approval of the call itself counts
 // too.
 func Confirmation(ctx context.Context) *toolconfirmation.ToolConfirmation {
 	return callValues(ctx).Confirmation

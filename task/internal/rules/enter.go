@@ -170,11 +170,12 @@ func (d *entering) entry(c *fold.Call, x *examined) *Execution {
 		Context: x.ctx, State: copyState(d.f.ToolState()), Output: c.Output, checked: x.checked, hides: d.hides(c),
 	}
 	e.decision, e.note = d.f.DecisionOn(c.ID)
+	var read *fold.Approval // that e.Decision is about
 	for _, a := range d.f.Approvals {
 		switch {
 		case a.Call != c.ID || a.Void || a.Ask != "" || a.State != approval.Approved && a.State != approval.Edited:
 		case a.Resolution.Payload != nil:
-			e.Decision = confirmationOf(a) // the tool takes the payload
+			read, e.Decision = a, confirmationOf(a) // the tool takes the payload
 		case a.Kind == approval.KindCall:
 			e.Decision = nil // an earlier one was for another tool, or other arguments
 		}
@@ -208,13 +209,16 @@ func (d *entering) entry(c *fold.Call, x *examined) *Execution {
 				e.Decided = map[string]bool{}
 			}
 			e.Decided[ask.Ask] = (a.State == approval.Approved || a.State == approval.Edited) && a.Met(a.Digest)
-			e.Decision = confirmationOf(a)
+			read, e.Decision = a, confirmationOf(a)
 		}
 		if i >= fresh {
 			answers = append(answers, answerOf(a))
 		}
 	}
-	if d.f.Undecided(c) {
+	newest := d.f.Newest(func(a *fold.Approval) bool {
+		return a == read || a.Call == c.ID && a.AskKind == string(tool.AskConfirm)
+	})
+	if newest != read || d.f.Undecided(c) { // the newest has no answer that counts
 		e.Decision = nil
 	}
 	if c.Suspended > 0 || c.Checkpoint {

@@ -336,6 +336,33 @@ func TestFourEyesAfterTheQuestion(t *testing.T) {
 	}
 }
 
+// A tool whose newest confirmation is superseded does not read the decision on the one before.
+func TestSupersededConfirmationHasNoDecision(t *testing.T) {
+	t.Parallel()
+	k := voteDesk(t, approval.Gate{Tool: "pay", Terms: approval.Terms{People: 2, FourEyes: true}})
+	both := func(n int) {
+		k.vote(n, voter("bob"), approval.Approve, "")
+		k.vote(n, voter("carl"), approval.Approve, "")
+		k.wantEntries(n)
+	}
+	both(1)
+	k.confirms("c1.1", "first")
+	both(2)
+	if d := k.entered[1].Decision; d == nil || !d.Confirmed {
+		t.Fatalf("the tool reads the decision %+v on its first question", d)
+	}
+	k.confirms("c1.1", "second")
+	k.vote(3, voter("carol"), approval.Approve, "")
+	acting := alice
+	acting.Chain = []string{"carol"}
+	k.mustPut(k.says("m1", "go on, please", acting))
+	k.mustPut(rules.Refresh{}) // the vote of carol does not count any more
+	k.wantEntries(3)
+	if d := k.entered[2].Decision; d != nil {
+		t.Errorf("the tool reads the decision %+v, want none on its second question", d)
+	}
+}
+
 // A word is a vote of its sender where text may decide, and counts once.
 func TestWordIsAVote(t *testing.T) {
 	t.Parallel()
