@@ -190,6 +190,8 @@ type SuspendedAsk struct {
 type CallResumed struct {
 	Call string `json:"call"`
 	N    int    `json:"n"`
+	Tool string `json:"tool,omitempty"` // digest of the definition
+	Safe bool   `json:"safe,omitempty"` // the tool has said at each entry that repeating the call has no further effect
 }
 
 // CallFinished says how a call ended.

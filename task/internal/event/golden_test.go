@@ -37,6 +37,7 @@ func TestGoldenEvents(t *testing.T) {
 		KindResolved + "+grant": &ApprovalResolved{ID: "t.a1", State: approval.Approved, Resolution: granted},
 		KindPlanned + "+mask":   &StepPlanned{Step: 2, Calls: []PlannedCall{{ID: "c2.1", Tool: "transfer", Args: raw(`{"amount":1}`), Mask: []string{"/amount"}, MaskTask: true}}},
 		KindStarted + "+tool":   &CallStarted{Call: "c2.1", Attempt: 1, Tool: "d2", Safe: true},
+		KindResumed + "+tool":   &CallResumed{Call: "c2.1", N: 3, Tool: "d2", Safe: true},
 		KindStarted + "+grant":  &CallStarted{Call: "c2.1", Attempt: 1, Digest: "d1", Grant: "g1"},
 
 		KindMessage: &MessageReceived{Message: raw(`{"messageId":"m1","parts":[{"text":"hi"}],"role":"ROLE_USER"}`), Hash: "00ff", By: by, For: ForPlanner},

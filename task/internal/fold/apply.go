@@ -193,10 +193,10 @@ func (f *Fold) applyCall(v event.OfCall) error {
 			c.Repeats = 0
 		}
 		if e.Attempt != c.Attempt {
-			c.Used = len(c.Answered)
+			c.Used, c.Digest, c.Changed = len(c.Answered), e.Tool, false
 		}
 		c.State, c.Attempt, c.Grant, c.Cause, c.Why = CallRunning, e.Attempt, e.Grant, "", ""
-		c.Digest, c.Safe = e.Tool, e.Safe
+		c.entered(e.Tool, e.Safe)
 		c.reachable()
 		if e.Args != nil {
 			c.Args = e.Args
@@ -214,6 +214,7 @@ func (f *Fold) applyCall(v event.OfCall) error {
 		c.suspend(e.State)
 	case *event.CallResumed:
 		c.State, c.Paused, c.Wake, c.Cause, c.Why = CallRunning, false, nil, "", ""
+		c.entered(e.Tool, e.Safe)
 		c.reachable()
 		f.resumed(c)
 	case *event.CallUnknown:
@@ -275,6 +276,13 @@ func (f *Fold) suspended(c *Call, asks []event.SuspendedAsk) {
 // reachable clears the reason for which a call could not be entered.
 func (c *Call) reachable() {
 	c.Tries, c.Trouble, c.Since, c.Retry = 0, "", nil, nil
+}
+
+// entered folds what the tool of a call is at an entry: the digest of its definition, and whether the call may
+// be repeated. A tool that was replaced during the attempt, and put back, has changed, too.
+func (c *Call) entered(digest string, safe bool) {
+	c.Changed = c.Changed || c.Digest != "" && digest != c.Digest
+	c.Digest, c.Safe = digest, safe
 }
 
 // keep folds a checkpoint. It takes the place of the newest suspension, too: the tool has

@@ -100,8 +100,9 @@ type Call struct {
 	Attempt   int                  `json:"attempt,omitempty"`  // entries that a person or the policy allowed
 	Approval  string               `json:"approval,omitempty"` // newest of kind call or outcome
 	Grant     string               `json:"grant,omitempty"`    // that has let the newest attempt start
-	Digest    string               `json:"digest,omitempty"`   // of the definition of its tool when it was started
-	Safe      bool                 `json:"safe,omitempty"`     // the tool said then that repeating the call has no further effect
+	Digest    string               `json:"digest,omitempty"`   // of the definition of its tool at the newest entry
+	Changed   bool                 `json:"changed,omitempty"`  // the definition was another at an earlier entry of the attempt
+	Safe      bool                 `json:"safe,omitempty"`     // the tool said at each of them that repeating the call has no further effect
 	Suspended int                  `json:"suspended,omitempty"`
 	Paused    bool                 `json:"paused,omitempty"` // suspended and not resumed since
 	ToolState json.RawMessage      `json:"toolState,omitempty"`

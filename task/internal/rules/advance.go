@@ -176,9 +176,9 @@ const (
 )
 
 // uncertain continues from a call whose outcome is unknown. If the process died, a call
-// declared read-only or idempotent, when it was started and now, is repeated automatically, a few times; after another cause
+// declared read-only or idempotent, at each entry and now, is repeated automatically, a few times; after another cause
 // it ends with an error, or after a restoration, a person is asked. A call with a checkpoint is entered again with it if the process
-// died and the tool is the same, equally often: a tool that kills the process at every entry must not do so forever,
+// died and the tool is and was the same, equally often: a tool that kills the process at every entry must not do so forever,
 // even with new checkpoints. For any other call, and after the repeats, a person is asked.
 func (d *advancing) uncertain(c *fold.Call) error {
 	l := d.look(c)
@@ -194,7 +194,7 @@ func (d *advancing) uncertain(c *fold.Call) error {
 		return d.askOutcome(c, &x) // it may have ended since, and more may have followed
 	}
 	safe := c.Safe && repeatable(x.entry.Tool)
-	x.changed = c.Digest != "" && c.Digest != x.entry.Digest
+	x.changed = c.Changed || c.Digest != "" && c.Digest != x.entry.Digest
 	again := c.Cause == event.CauseDied && (safe || c.Checkpoint && !x.changed)
 	switch {
 	case safe && c.Cause != event.CauseDied:

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/google/go-cmp/cmp"
@@ -224,6 +225,34 @@ func TestToolThatChangesAfterTheStart(t *testing.T) {
 					t.Errorf("it was entered %d times, and %v waits; want a question about its outcome", n, all)
 				}
 			})
+		}
+	}
+}
+
+// What a tool was at each later entry counts, too: a call is asked about after a crash, although its tool calls
+// itself safe to repeat again, or is again the one that had started before another kept a checkpoint.
+func TestToolThatIsPutBack(t *testing.T) {
+	t.Parallel()
+	for _, safe := range []bool{true, false} {
+		is := tool.Annotations{Idempotent: safe}
+		job := &fake{name: "job", schema: amounts("one"), is: is}
+		k := newDesk(t, nil, job)
+		k.begin(call("job", 1))
+		wake := k.now.Add(time.Minute)
+		k.pauses("c1.1", tool.Suspension{Wake: wake})
+		if job.is, k.now = (tool.Annotations{}), wake; !safe {
+			job.schema = amounts("two")
+		}
+		k.step()
+		k.wantEntries(2)
+		if !safe {
+			k.keeps("c1.1", `"step 7"`)
+		}
+		job.is, job.schema = is, amounts("one")
+		k.dies()
+		k.wantEntries(2)
+		if a := k.one(); a.Kind != approval.KindOutcome || strings.Contains(a.Hint, "has changed") == safe {
+			t.Errorf("safe %t: the question is %q", safe, a.Hint)
 		}
 	}
 }

@@ -334,7 +334,8 @@ func (d *entering) resume(c *fold.Call, e *Execution) error {
 			return err
 		}
 	}
-	if err := d.add(event.KindResumed, &event.CallResumed{Call: c.ID, N: c.Suspended}); err != nil {
+	resumed := &event.CallResumed{Call: c.ID, N: c.Suspended, Tool: e.checked.entry.Digest, Safe: c.Safe && repeatable(e.Tool)}
+	if err := d.add(event.KindResumed, resumed); err != nil {
 		return err
 	}
 	d.entering--
