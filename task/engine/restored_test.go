@@ -238,6 +238,23 @@ func TestRestoredUnstartedCallsAreAskedAbout(t *testing.T) {
 	})
 }
 
+// A laxer gate takes nothing off the terms of what was asked before.
+func TestRestoredCallsKeepTheirTerms(t *testing.T) {
+	inMemory(t, func(t *testing.T, w *world) {
+		k := w.killer()
+		w.cfg.Policy = policy(t, approval.Gate{Name: "money", Tool: "deadline", Terms: approval.Terms{FourEyes: true}})
+		id := w.three(k, func(cfg *engine.Config) {
+			cfg.Policy = policy(t, approval.Gate{Name: "lax", Tool: "deadline"})
+		})
+		for _, a := range w.waiting(id) {
+			if a.Tool == "deadline" && (!a.Terms.FourEyes || a.Terms.Gate != "lax") {
+				t.Errorf("the terms of %s are %+v, want those of both gates", a.Tool, a.Terms)
+			}
+		}
+		w.cancel(id)
+	})
+}
+
 // What the policy denies by now stays denied, although it was approved before.
 func TestRestoredCallsMayBeDenied(t *testing.T) {
 	inMemory(t, func(t *testing.T, w *world) {

@@ -44,15 +44,10 @@ func (in AskAnew) put(d *Draft) error {
 	if x.verdict.Action == approval.ActionDeny {
 		return refuse("a gate denies the call now: reject it; it would be stopped")
 	}
-	terms := stricter(a, &x.verdict)
-	if len(terms.Beyond(a.Terms)) == 0 {
+	if len(stricter(a, &x.verdict).Beyond(a.Terms)) == 0 {
 		return refuse("its gates demand nothing more now; decide it as it is")
 	}
-	x.verdict.Gates = approval.WithGates(x.verdict.Gates, a.Gates)
-	if terms.Gate = x.verdict.Terms.Gate; !terms.Same(x.verdict.Terms) {
-		terms.Grants = nil // no later call would be asked about on these terms
-	}
-	x.verdict.Terms = terms
+	keepTerms(a, &x.verdict)
 	if err := d.resolve(a, approval.Superseded, approval.Resolution{By: in.By, Via: in.Via, At: d.at.Now, Reason: "asked anew, because its gates demand more now"}); err != nil {
 		return err
 	}
@@ -86,6 +81,16 @@ func stricter(a *fold.Approval, now *approval.Verdict) approval.Terms {
 		return a.Terms
 	}
 	return a.Terms.Both(now.Terms)
+}
+
+// keepTerms adds the terms of an earlier approval of a call to a verdict that asks about the call.
+func keepTerms(a *fold.Approval, now *approval.Verdict) {
+	terms := stricter(a, now)
+	now.Gates = approval.WithGates(now.Gates, a.Gates)
+	if terms.Gate = now.Terms.Gate; !terms.Same(now.Terms) {
+		terms.Grants = nil // no later call would be asked about on these terms
+	}
+	now.Terms = terms
 }
 
 // Stricter returns what the gates demand beyond the terms of a pending approval, in words; empty: it cannot

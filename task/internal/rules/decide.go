@@ -313,9 +313,12 @@ func (d *Draft) voteOn(in Decisions, a *fold.Approval, answer approval.Decision,
 }
 
 // askEdited asks for a new approval of a call with edited arguments, on the terms of the call if no
-// gate asks about the edited call.
+// gate asks about the edited call. Four eyes stay in any case: the author of the edit is a requester.
 func (d *Draft) askEdited(in Decisions, a *fold.Approval, answer approval.Decision, edit *examined) error {
-	if edit.verdict.Action != approval.ActionAsk {
+	switch {
+	case edit.verdict.Action == approval.ActionAsk && a.Terms.FourEyes:
+		edit.verdict.Terms.FourEyes, edit.verdict.Terms.Grants = true, nil
+	case edit.verdict.Action != approval.ActionAsk:
 		edit.verdict.Hint, edit.verdict.Terms, edit.verdict.Gates = fmt.Sprintf("May %s run with these edited arguments?", a.Tool), a.Terms, a.Gates
 	}
 	r := approval.Resolution{Decision: approval.Edit, By: in.By, Via: in.Via, At: d.at.Now, Args: answer.Args, Reason: fold.EditAsksAgain}

@@ -525,12 +525,13 @@ func TestQuestionIsPutAgain(t *testing.T) {
 }
 
 // Under four eyes the author of an edit does not decide it alone, whether the gates demand the same of
-// the edited call, more or nothing: another person is asked.
+// the edited call, more, less or nothing: another person is asked.
 func TestFourEyesOfAnEdit(t *testing.T) {
 	t.Parallel()
 	for name, gates := range map[string][]approval.Gate{
 		"the same":                {{Tool: "pay", Terms: approval.Terms{FourEyes: true}}},
 		"nothing":                 {{Tool: "pay", When: over(0), Terms: approval.Terms{FourEyes: true}}},
+		"less":                    {{Tool: "pay", Name: "large", When: over(0), Terms: approval.Terms{FourEyes: true}}, {Tool: "pay", Name: "all"}},
 		"votes that one can give": {{Tool: "pay", Name: "a", Terms: approval.Terms{FourEyes: true, Approvers: &approval.Approvers{Roles: []string{"finance"}}}}, {Tool: "pay", Name: "b", Terms: approval.Terms{Approvers: &approval.Approvers{Roles: []string{"legal"}}}}},
 	} {
 		k := voteDesk(t, gates...)

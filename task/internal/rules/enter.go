@@ -146,7 +146,9 @@ func (d *entering) askAgain(c *fold.Call, x *examined, old *fold.Approval) error
 		x.changed = true
 		return d.askOutcome(c, x)
 	}
-	if x.verdict.Action != approval.ActionAsk {
+	if x.verdict.Action == approval.ActionAsk {
+		keepTerms(old, &x.verdict)
+	} else {
 		// A person was asked about it before: ask again if in doubt.
 		x.verdict.Hint, x.verdict.Terms, x.verdict.Gates = old.Hint, old.Terms, old.Gates
 		if mask, _ := d.policy(c).Mask(c.Tool); len(mask) > len(old.Terms.Mask) { // the hint may have more

@@ -212,30 +212,35 @@ func TestCallThatMayHaveRunSaysSo(t *testing.T) {
 	}
 }
 
-// A call is asked about again on the terms and with the question of its approval when no rule
-// asks about it any longer, whether the tool changes before or after it was approved.
+// A call is asked about again on the terms of its approval, and with its question if no rule asks about it any
+// longer, whether the tool changes before or after it was approved. A laxer gate takes nothing off the terms.
 func TestAskedAgainOnTheSameTerms(t *testing.T) {
 	t.Parallel()
 	terms := approval.Terms{FourEyes: true, NoText: true, Expires: time.Hour, Approvers: &approval.Approvers{Roles: []string{auth.RoleApprover}}}
-	for name, before := range map[string]bool{"before": true, "after": false} {
+	for _, tc := range []struct {
+		before bool
+		gates  []approval.Gate
+		gate   string
+	}{{true, nil, "two"}, {false, nil, "two"}, {true, []approval.Gate{{Name: "lax", Tool: "pay", Hint: "pay {amount}?"}}, "lax"}, {false, []approval.Gate{{Name: "lax", Tool: "pay", Hint: "pay {amount}?"}}, "lax"}} {
 		k := newDesk(t, func(r *rules.Rules) {
 			r.HoldSiblings = true
 			r.Policy = policy(t, approval.Gate{Name: "two", Tool: "pay", Hint: "pay {amount}?", Terms: terms})
 		}, &fake{name: "pay", schema: amounts("")}, &fake{name: "wait", gated: true})
 		k.begin(call("pay", 1), task.PlannedCall{Tool: "wait"})
 		old := *k.approval(1)
-		if !before {
+		if !tc.before {
 			k.decide(id(1), approval.Approve)
 		}
-		k.rules.Policy = policy(t)
+		k.rules.Policy = policy(t, tc.gates...)
 		k.shelf.tools[0] = &fake{name: "pay", schema: amounts("other")}
-		if before {
+		if tc.before {
 			k.mustPut(rules.Refresh{})
 		}
+		old.Terms.Gate = tc.gate
 		k.decide(id(2), approval.Approve)
 		k.wantEntries(0)
 		if a := k.one(); a.Kind != approval.KindCall || !a.Terms.Same(old.Terms) || a.Hint != old.Hint || a.Supersedes != old.ID || a.Definition == old.Definition {
-			t.Errorf("%s: %q is asked on the terms %+v, want %q on %+v", name, a.Hint, a.Terms, old.Hint, old.Terms)
+			t.Errorf("%+v: %q is asked on the terms %+v, want %q on %+v", tc, a.Hint, a.Terms, old.Hint, old.Terms)
 		}
 	}
 }

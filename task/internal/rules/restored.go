@@ -75,16 +75,20 @@ func (d *batch) moment() string {
 
 // mustAsk reports whether a call without a granted approval needs one. A call that was planned
 // before a restoration does, whatever the policy says: then x gets the terms of its earlier
-// approval, or those of a call that no gate mentions.
+// approval, too, or those of a call that no gate mentions.
 func (d *asking) mustAsk(c *fold.Call, x *examined) bool {
-	if x.verdict.Action != approval.ActionAllow || !c.Restored {
+	if !c.Restored {
 		return x.verdict.Action != approval.ActionAllow
 	}
-	if old := d.approvalOf(c); old != nil {
+	old, asks := d.approvalOf(c), x.verdict.Action != approval.ActionAllow
+	switch {
+	case old != nil && asks:
+		keepTerms(old, &x.verdict)
+	case old != nil:
 		x.verdict.Hint, x.verdict.Terms, x.verdict.Gates = old.Hint, old.Terms, old.Gates
-		return true
+	case !asks:
+		x.verdict = d.policy(c).Ask(x.entry.Tool, x.args, "" /* nothing has failed */)
 	}
-	x.verdict = d.policy(c).Ask(x.entry.Tool, x.args, "" /* nothing has failed */)
 	return true
 }
 
