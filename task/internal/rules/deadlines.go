@@ -138,7 +138,7 @@ func (d *Draft) permitted(id, digest string, by approval.Decider) (*fold.Approva
 	if a == nil {
 		return nil, approval.Unknown(id, d.f.AllApprovals())
 	}
-	if err := a.Permits(by, d.at.Now); err != nil {
+	if err := d.askedNow(&a.Approval).Permits(by, d.at.Now); err != nil {
 		return nil, err
 	}
 	if digest != a.Digest {

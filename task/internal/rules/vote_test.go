@@ -310,6 +310,7 @@ func TestOnePersonTwoLogins(t *testing.T) {
 
 // Under four eyes a party that acts in a message after the question is no other person, and a vote that it has
 // given does not count any more: the question is asked again, on its terms, although the gate is laxer by then.
+// Nor may it extend the deadline, or ask anew.
 func TestFourEyesAfterTheQuestion(t *testing.T) {
 	t.Parallel()
 	for _, voted := range []bool{false, true} {
@@ -330,6 +331,9 @@ func TestFourEyesAfterTheQuestion(t *testing.T) {
 			n++
 		}
 		wantBarred(t, k.votes(n, voter("carol"), approval.Approve, ""), approval.BarredFourEyes)
+		wantBarred(t, k.put(rules.Extend{By: voter("carol"), Via: approval.ViaAPI, Approval: id(n), Digest: k.one().Digest, Until: k.now.Add(time.Hour)}), approval.BarredFourEyes)
+		_, err := k.anew(n, voter("carol"))
+		wantBarred(t, err, approval.BarredFourEyes)
 		k.vote(n, voter("dave"), approval.Approve, "")
 		k.wantEntries(0)
 		k.vote(n, voter("erin"), approval.Approve, "")
