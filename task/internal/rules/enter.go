@@ -114,8 +114,18 @@ func (d *entering) mayEnter(c *fold.Call, l look) (*Execution, error) {
 			return nil, d.postpone(c, err) // it would fail, and a person has approved it
 		}
 		if decided := grant.Resolution.At; c.State == fold.CallDecided && c.Since != nil && d.at.Now.Sub(decided) > maxApproved {
-			x.lapsed = fmt.Sprintf("It was approved at %s, and its tool could not be reached then. ", decided.UTC().Format(time.RFC3339))
+			x.lapsed = lapsed(decided)
 			return nil, d.askAgain(c, &x, grant)
+		}
+	}
+	for _, ask := range c.Asks { // the tool has not got the answers yet
+		a := d.f.Approval(ask.Approval)
+		if a == nil || a.State != approval.Approved && a.State != approval.Edited || !tool.QuestionKind(a.AskKind).Authorizes() || c.Since == nil {
+			continue
+		}
+		if decided := a.Resolution.At; d.at.Now.Sub(decided) > maxApproved && d.at.Now.Sub(*c.Since) > maxApproved {
+			x.lapsed = lapsed(decided)
+			return nil, d.askAgain(c, &x, a)
 		}
 	}
 	if running := d.f.Busy() + int(d.entering); !d.roomToRun(running) {
@@ -137,6 +147,11 @@ func (d *entering) mayEnter(c *fold.Call, l look) (*Execution, error) {
 		e.verdict = x.said()
 	}
 	return e, nil
+}
+
+// lapsed returns why what was approved at decided is asked about again.
+func lapsed(decided time.Time) string {
+	return fmt.Sprintf("It was approved at %s, and its tool could not be reached then. ", decided.UTC().Format(time.RFC3339))
 }
 
 // askAgain asks again about a call that differs from the approved or shown call, or was approved too

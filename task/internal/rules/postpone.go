@@ -18,7 +18,7 @@ const (
 	sayTries   = 3
 )
 
-// maxApproved is how old the approval of a call may be when the call starts after its tool could not be
+// maxApproved is how old the approval of a call may be when the call starts or goes on after its tool could not be
 // reached: an older one is asked for again.
 const maxApproved = 24 * time.Hour
 

@@ -140,3 +140,31 @@ func TestApprovedCallWaitsForADay(t *testing.T) {
 		})
 	}
 }
+
+// A confirmation of over a day before its tool can be reached again is asked about again, too: with the new
+// approval the call goes on from the confirmation.
+func TestConfirmedCallWaitsForADay(t *testing.T) {
+	t.Parallel()
+	for _, asks := range []bool{false, true} {
+		wait := map[bool]time.Duration{false: 23 * time.Hour, true: 25 * time.Hour}[asks]
+		k := newDesk(t, nil, &fake{name: "pay", schema: amounts("")})
+		k.begin(call("pay", 1))
+		k.confirms("c1.1", "first")
+		k.now = k.now.Add(48 * time.Hour) // for the decision itself there is time
+		k.shelf.down = errors.New("down")
+		k.decide(id(1), approval.Approve)
+		k.shelf.down, k.now = nil, k.now.Add(wait)
+		k.step()
+		if asks {
+			k.wantEntries(1)
+			if a := k.one(); !strings.Contains(a.Hint, "could not be reached then. pay has started") {
+				t.Errorf("it is asked about with %q", a.Hint)
+			}
+			k.decide(id(2), approval.Approve)
+		}
+		k.wantEntries(2)
+		if e := k.entered[1]; !e.Decided["first"] || e.Decision == nil || !e.Decision.Confirmed {
+			t.Errorf("after %v the tool reads %+v, %v", wait, e.Decision, e.Decided)
+		}
+	}
+}
