@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
 	a2aserver "a2a-server"
 	"a2a-server/approval"
 	"a2a-server/auth"
@@ -186,6 +188,42 @@ func TestRunOfSeveralApprovals(t *testing.T) {
 	}
 }
 
+// otherCall asks about two calls in a task that the gate of ship keeps, and returns both approvals.
+func otherCall(t *testing.T, first string, pay map[string]any) (w *world, pays, ships client.Approval) {
+	t.Helper()
+	kept := approval.Terms{MaskTask: true, Approvers: &approval.Approvers{Roles: []string{"cfo"}}, Elsewhere: true}
+	w = maskedWorld(t, []approval.Gate{{Tool: "ship", Terms: kept}, {Tool: "pay"}})
+	if first == "pay" {
+		all := w.askCalls(alice, pay, call("ship", 5))
+		return w, all[0], all[1]
+	}
+	all := w.askCalls(alice, call("ship", 5), pay)
+	return w, all[1], all[0]
+}
+
+// A message that is no answer belongs to the conversation of a kept task, whatever call it is asked about.
+func TestMessageThatIsNoAnswerInAKeptTask(t *testing.T) {
+	t.Parallel()
+	for _, first := range []string{"pay", "ship"} {
+		t.Run(first+" is asked about first", func(t *testing.T) {
+			t.Parallel()
+			w, pays, ships := otherCall(t, first, map[string]any{"tool": "pay", "args": map[string]any{"amount": 5}})
+			whole := into[client.ApprovalDetail](w.get(cfo, "/approvals/"+ships.ID).want(200)).Approval
+			w.post(cfo, decisionOf(ships), client.Decision{Decision: client.Reject, Digest: whole.Digest}).want(200)
+			id := a2a.TaskID(pays.Task)
+			w.As(alice).SendMessage(a2a.NewMessageForTask(a2a.MessageRoleUser, a2a.TaskInfo{TaskID: id}, a2a.NewTextPart("my "+words)))
+			w.hides(vera, pays.Task, words)
+			w.hides(pete, pays.Task, words)
+			if raw, _ := json.Marshal(w.As(vera).Get(id)); !strings.Contains(string(raw), "pay") || strings.Contains(string(raw), words) {
+				t.Errorf("a viewer reads over A2A %s", raw)
+			}
+			if raw, _ := json.Marshal(w.As(alice).Get(id).Status); !strings.Contains(string(raw), words) {
+				t.Errorf("the requester reads over A2A %s", raw)
+			}
+		})
+	}
+}
+
 func maskedWorld(t *testing.T, gates []approval.Gate) *world {
 	t.Helper()
 	p, err := approval.NewPolicy(approval.PolicyConfig{Gates: gates})
@@ -193,7 +231,7 @@ func maskedWorld(t *testing.T, gates []approval.Gate) *world {
 		t.Fatal(err)
 	}
 	return newWorld(t, func(c *a2aserver.Config) {
-		c.Policy, c.Tools = p, []tool.Toolset{tool.NewToolset("shop", repeats(t))}
+		c.Policy, c.Tools = p, []tool.Toolset{tool.NewToolset("shop", repeats(t), newTool(t, "ship"))}
 	})
 }
 

@@ -68,15 +68,17 @@ func (d *asking) question(pending []*approval.Approval, no *a2a.Message) (q *que
 		return nil, fmt.Errorf("present approvals: %w", err)
 	}
 	all := make([]*approval.Approval, len(pending))
-	hides := false
+	keeps := d.f.KeepsTask()
+	hides := keeps && no != nil
 	for i, a := range pending {
 		all[i] = a.For(sight.Of(sight.Overseer, sight.Task))
-		if hides = hides || a.Hides(); a.Terms.MaskTask {
-			no = nil // a message of the conversation
-		}
+		hides, keeps = hides || a.Hides(), keeps || a.Terms.MaskTask
 	}
 	if !hides {
 		return q, nil
+	}
+	if keeps {
+		no = nil // a message of the conversation
 	}
 	if q.masked, err = d.rules.Presenter.Question(all, no); err != nil {
 		return nil, fmt.Errorf("present masked approvals: %w", err)
