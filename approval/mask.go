@@ -28,8 +28,8 @@ func (a *Approval) Masks() bool { return len(a.Terms.Mask) > 0 || a.Terms.MaskTa
 
 // For returns a copy of a for a reader. Where a hides anything, it has no digest, and the arguments of
 // the call and of an edit are masked, unless the sight shows them. What a running tool asks and is
-// answered may repeat arguments in other words, and is masked whole; so is the answer where the task is
-// kept. The copy shares the rest with a.
+// answered may repeat arguments in other words, and is masked whole; where the task is kept, so is the
+// answer, and the question about an outcome does not say why it is unknown. The copy shares the rest with a.
 func (a *Approval) For(s sight.Sight) *Approval {
 	seen := *a
 	if !a.Hides() {
@@ -40,6 +40,9 @@ func (a *Approval) For(s sight.Sight) *Approval {
 	}
 	if s.Arguments != sight.Whole {
 		seen.Args = a.MaskedArgs()
+	}
+	if a.Kind == KindOutcome && a.Kept && s.Kept != sight.Whole { // why it is unknown, the tool may have said
+		seen.Hint = OutcomeHint(a.Tool, tool.ErrMasked.Error())
 	}
 	asks := a.AskKind != "" && s.Question != sight.Whole
 	if asks {

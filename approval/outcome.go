@@ -1,5 +1,7 @@
 package approval
 
+import "fmt"
+
 // GateTool is the gate of an approval that the tool's own gate asked for.
 // GateDefault is that of a call which no gate has anything to say about. No gate may
 // have either name.
@@ -10,6 +12,11 @@ const (
 
 // outcomeSuffix tells the two approvals of a gate apart in the audit.
 const outcomeSuffix = ":outcome"
+
+// OutcomeHint returns the question whether a call of a tool has run. why says why that is unknown.
+func OutcomeHint(tool, why string) string {
+	return fmt.Sprintf("It is not known whether %s has run: %s. Approve to run it again, respond with its result if you know it, or reject to give it up.", tool, why)
+}
 
 // OutcomeTerms returns the terms of the question about the outcome of a call with terms t.
 // Approvers and conditions stay; grants do not. All decisions of [KindOutcome] are allowed (t.Allowed was chosen

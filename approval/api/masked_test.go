@@ -224,6 +224,34 @@ func TestMessageThatIsNoAnswerInAKeptTask(t *testing.T) {
 	}
 }
 
+// What a tool says of an unknown outcome, when another call keeps the task, is read by who may decide about it.
+func TestOutcomeInAKeptTask(t *testing.T) {
+	t.Parallel()
+	for _, first := range []string{"pay", "ship"} {
+		t.Run(first+" is asked about first", func(t *testing.T) {
+			t.Parallel()
+			w, pays, _ := otherCall(t, first, map[string]any{"tool": "pay", "args": map[string]any{"amount": 5, "iban": hidden, "how": "lose"}})
+			w.post(olga, decisionOf(pays), client.Decision{Decision: client.Approve, Digest: pays.Digest}).want(200)
+			var outcome client.Approval
+			w.poll("the outcome is asked about", func() bool {
+				all := into[client.ApprovalPage](w.get(olga, "/approvals?task="+pays.Task).want(200)).Items
+				outcome = all[len(all)-1]
+				return outcome.Kind == client.KindOutcome
+			})
+			for _, who := range []auth.Principal{olga, alice} {
+				if a := into[client.ApprovalDetail](w.get(who, "/approvals/"+outcome.ID).want(200)).Approval; !strings.Contains(a.Hint, words) {
+					t.Errorf("%s reads %q", who.Subject, a.Hint)
+				}
+			}
+			w.hides(vera, pays.Task, words)
+			w.hides(pete, pays.Task, words)
+			if raw, _ := json.Marshal(w.As(vera).Get(a2a.TaskID(pays.Task))); strings.Contains(string(raw), words) {
+				t.Errorf("a viewer reads over A2A %s", raw)
+			}
+		})
+	}
+}
+
 func maskedWorld(t *testing.T, gates []approval.Gate) *world {
 	t.Helper()
 	p, err := approval.NewPolicy(approval.PolicyConfig{Gates: gates})

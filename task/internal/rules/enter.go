@@ -401,7 +401,7 @@ func (d *entering) askCall(c *fold.Call, x *examined, supersedes string) error {
 	}
 	switch before := d.sinceBackup(c); {
 	case c.Cause != "":
-		a.Hint = fmt.Sprintf("It is not known whether %s has run: %s. %s", c.Tool, d.why(c), a.Hint)
+		a.Hint = fmt.Sprintf("It is not known whether %s has run: %s. %s", c.Tool, whyUnknown(c.Cause, c.Why, d.hides(c)), a.Hint)
 	case !strings.HasPrefix(a.Hint, before):
 		a.Hint = before + a.Hint
 	}
@@ -466,19 +466,20 @@ func (d *entering) request(c *fold.Call, x *examined, a *approval.Approval) erro
 	return d.askAbout(c, a)
 }
 
-// why returns why the outcome of a call is unknown. A mask may be newer than the words of its tool.
-func (d *entering) why(c *fold.Call) string {
-	if c.Cause == event.CauseTool || c.Cause == event.CauseTimeout {
-		return d.redact(c, errors.New(c.Why)).Error()
+// whyUnknown returns why the outcome of a call is unknown, without the words of its tool if it hides
+// anything. A mask may be newer than the words.
+func whyUnknown(cause event.Cause, why string, hides bool) string {
+	if cause == event.CauseTool || cause == event.CauseTimeout {
+		return redacted(hides, errors.New(why)).Error()
 	}
-	return c.Why
+	return why
 }
 
 // askOutcome asks a person for the outcome of a call, on the terms of its own approval.
 func (d *entering) askOutcome(c *fold.Call, x *examined) error {
 	a := &approval.Approval{
 		Kind: approval.KindOutcome, Args: c.Args, Supersedes: x.supersedes,
-		Hint: fmt.Sprintf("It is not known whether %s has run: %s. Approve to run it again, respond with its result if you know it, or reject to give it up.", c.Tool, d.why(c)),
+		Hint: approval.OutcomeHint(c.Tool, whyUnknown(c.Cause, c.Why, d.masks(c))),
 	}
 	if x.changed {
 		a.Hint += fmt.Sprintf(" The tool %s has changed since its call was approved.", c.Tool)

@@ -103,12 +103,12 @@ func (d *entering) unknown(c *fold.Call, cause event.Cause, why string) error {
 	if err := d.add(event.KindUnknown, &event.CallUnknown{Call: c.ID, Why: why, Cause: cause}); err != nil {
 		return err
 	}
-	return d.record(approval.Audit{What: approval.AuditUnknown, Call: c.ID, Tool: c.Tool, Reason: why, Attempt: c.Attempt})
+	return d.record(approval.Audit{What: approval.AuditUnknown, Call: c.ID, Tool: c.Tool, Reason: whyUnknown(cause, why, d.hides(c)), Attempt: c.Attempt})
 }
 
-// redact returns what a tool says about a call, for questions and the audit, which people read who
-// see masked arguments.
-func (d *asking) redact(c *fold.Call, err error) error { return redacted(d.hides(c), err) }
+// redact returns what a tool says about a call, for questions, which people read who see masked
+// arguments. Where another call keeps the task, [approval.Approval.For] leaves it out.
+func (d *asking) redact(c *fold.Call, err error) error { return redacted(d.masks(c), err) }
 
 // unknownWhy returns, for display, a tool's reason for an unknown outcome, without the words
 // of [tool.ErrOutcomeUnknown], which the question has anyway.
