@@ -151,7 +151,7 @@ var (
 	nonces  = regexp.MustCompile(`script-src 'nonce-([A-Z2-7]{20,})'`)
 )
 
-// safe checks what every page has to keep: its policy, and one script of ours at most.
+// safe checks what every page has to keep: its policy, and its two scripts.
 func (w *world) safe(path string, p page) {
 	w.t.Helper()
 	policy := p.header.Get("Content-Security-Policy")
@@ -164,8 +164,8 @@ func (w *world) safe(path string, p page) {
 	if len(found) != 2 {
 		w.t.Fatalf("%s: policy %q has no nonce", path, policy)
 	}
-	if all := scripts.FindAllString(p.body, -1); len(all) != 1 || !strings.Contains(all[0], `nonce="`+found[1]+`"`) {
-		w.t.Errorf("%s: scripts %q, want one, with the nonce", path, all)
+	if all := scripts.FindAllString(p.body, -1); len(all) != 2 || strings.Count(strings.Join(all, ""), `nonce="`+found[1]+`"`) != 2 {
+		w.t.Errorf("%s: scripts %q, want two, with the nonce", path, all)
 	}
 	if all := inline.FindAllString(p.body, -1); len(all) > 0 {
 		w.t.Errorf("%s: %q", path, all)

@@ -209,6 +209,12 @@
   window.addEventListener('blur', forget);
   const begin = (one, at) => { one.early = at - changed < moment; one.held = true; };
   const end = one => { one.early ||= !one.held; one.held = false; one.ended = performance.now(); };
+  const hold = text => {
+    const note = $('#say');
+    note.className = 'note held';
+    note.textContent = text;
+    setTimeout(() => { note.className = 'vh'; }, 4000);
+  };
   const capture = (names, f) => { for (const name of names) window.addEventListener(name, f, true); };
   capture(['pointerdown'], e => begin(pointer, e.timeStamp));
   capture(['pointerup', 'pointercancel'], () => end(pointer));
@@ -229,12 +235,11 @@
     if (twice || rushed) e.preventDefault(); else sent = at;
     if (!rushed) return;
     changed = at; // presses that just go on never count
-    const note = $('#say');
-    note.className = 'note held';
-    note.textContent = 'Not sent: the page had just changed or come to the front. Press again.';
-    setTimeout(() => { note.className = 'vh'; }, 4000);
+    hold('Not sent: the page had just changed or come to the front. Press again.');
   });
   window.addEventListener('pageshow', () => { sent = -Infinity; });
+  root.dataset.judges = ''; // the page's own script leaves it to this one
+  if (root.dataset.early !== undefined) hold('Not sent: the page was not complete. Press again.');
   document.addEventListener('keydown', e => { if (e.key === 'Enter' && e.target.matches('[data-approves] button')) e.preventDefault(); });
   for (const input of $$('[data-confirm]')) {
     const button = $('button.go', input.form);

@@ -227,3 +227,37 @@ for (const [what, happens] of Object.entries({
     expect(await state(server, one)).toBe('pending');
   });
 }
+
+// Chromium takes presses before it paints a page, unless a test's browser is told otherwise, as Playwright does.
+test('a press while the script of the page is on its way decides nothing', async ({ playwright, launchOptions, server, foreign }) => {
+  const browser = await playwright.chromium.launch({ ...launchOptions, ignoreDefaultArgs: ['--allow-pre-commit-input'] });
+  const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
+  const one = await asks(server, '/echo one');
+  await page.goto(`${server.url}/ui/tasks/${one.task}`);
+  const cancel = await middle(page.getByRole('button', { name: 'Cancel this call' }));
+  await lure(page, server, foreign, `/ui/tasks/${one.task}`);
+  let come;
+  const held = new Promise((done) => { come = done; });
+  await page.route('**/app.js', async (route) => { await held; await route.continue(); });
+  await page.mouse.click(...cancel);
+  await page.waitForTimeout(400);
+  const press = page.mouse.click(...cancel);
+  await page.waitForTimeout(1500);
+  expect(await state(server, one)).toBe('pending');
+  come();
+  await press;
+  await expect(page.getByText('Not sent')).toBeVisible();
+  expect(await state(server, one)).toBe('pending');
+  await page.waitForTimeout(700);
+  await page.mouse.click(...cancel);
+  await expect.poll(() => state(server, one)).toBe('canceled');
+  await browser.close();
+});
+
+test('where the script cannot come, forms are sent as they are', async ({ page, server }) => {
+  const one = await asks(server, '/echo one');
+  await page.route('**/app.js', (route) => route.abort());
+  await page.goto(`${server.url}/ui/tasks/${one.task}`);
+  await page.getByRole('button', { name: 'Cancel this call' }).click();
+  await expect.poll(() => state(server, one)).toBe('canceled');
+});
