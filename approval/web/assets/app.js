@@ -126,8 +126,8 @@
   };
 
   // A task: what is new is added, what has changed is replaced, and the rest is left alone.
-  const keys = of => [...of.children].map(c => c.dataset.key).filter(Boolean).join();
-  const same = (a, b) => (keys(a) ? keys(a) === keys(b) : a.innerHTML === b.innerHTML) && a.className === b.className; // times run in both
+  const keys = of => [...of.children].map(c => c.dataset.key).filter(Boolean);
+  const same = (a, b) => a.innerHTML === b.innerHTML && a.className === b.className;
   const merge = (list, other) => {
     const here = new Map([...list.children].map(c => [c.dataset.key, c]));
     for (const item of [...other.children]) {
@@ -141,13 +141,21 @@
       }
     }
   };
+  // Approvals to decide: each stays as it is, with what is typed into it, until it has ended.
+  const asks = (list, other) => {
+    const here = keys(list), there = keys(other);
+    for (const item of [...list.children]) if (!there.includes(item.dataset.key) && !item.contains(document.activeElement)) item.remove();
+    for (const item of [...other.children]) if (!here.includes(item.dataset.key)) list.append(item);
+  };
   const task = async () => {
     const other = await load(location.href), now = $$('[data-merge]', other);
     count(other);
     $$('[data-merge]').forEach((at, i) => {
       const to = now[i];
       if (!to) return;
-      if (at.dataset.merge) { if (!same(at, to) && !at.contains(document.activeElement)) at.innerHTML = to.innerHTML; } else merge(at, to);
+      if (!at.dataset.merge) merge(at, to);
+      else if (at.dataset.merge === 'asks') asks(at, to);
+      else if (!same(at, to) && !at.contains(document.activeElement)) at.innerHTML = to.innerHTML;
     });
     tick();
     if (!other.documentElement.dataset.live && stream) { stream.close(); state(''); }

@@ -168,3 +168,23 @@ auth: {tenant: acme, proxy: {header: X-User, from: [127.0.0.1], roles: [requeste
     }
   });
 });
+
+test.describe('while a task goes on', () => {
+  test.use({ config: 'tools: [{builtin: demo}, {builtin: ask_user}]\ngates: [{tool: echo, name: talk}]\n' });
+
+  test('an answer that was typed on the page to try stays', async ({ page, server }) => {
+    const form = { type: 'object', properties: { answer: { type: 'string' } } };
+    const calls = [{ tool: 'echo', args: { text: 'hi' } }, { tool: 'ask_user', args: { question: 'Why?', form } }];
+    const task = await server.send('', { parts: [{ data: { calls } }] });
+    await page.goto(`${server.url}/ui/try?task=${task.id}`);
+    await page.getByLabel('answer').fill('a long answer');
+    await page.getByRole('textbox', { name: 'Message' }).focus();
+    const echo = (await server.approvals(task.id)).find((a) => a.tool === 'echo');
+    await fetch(`${server.url}/api/v1/approvals/${echo.id}/decision`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ decision: 'approve', digest: echo.digest }) });
+    await expect(page.locator('.ask')).toHaveCount(1);
+    await expect(page.getByLabel('answer')).toHaveValue('a long answer');
+    await page.waitForTimeout(700);
+    await page.getByRole('button', { name: 'Send the answer' }).click();
+    await expect(page.locator('main')).toContainText('Completed');
+  });
+});
