@@ -48,8 +48,11 @@
     before = places();
     return other;
   };
-  // Where each form that acts is; what it would do is in its address.
-  const places = () => $$('form[data-decides]').map(f => { const { x, y } = f.getBoundingClientRect(); return `${f.action} ${x} ${y}`; }).join();
+  // Which forms act, and where they are; what one would do is in its address.
+  const places = () => {
+    const all = $$('form[data-decides]');
+    return { forms: all.map(f => f.action).join(), at: all.map(f => { const { x, y } = f.getBoundingClientRect(); return `${x} ${y}`; }).join() };
+  };
   let before = places();
   const count = other => {
     const at = $('#pending'), n = $('#pending', other)?.textContent;
@@ -176,7 +179,8 @@
     const began = performance.now();
     try {
       await refresh();
-      if (places() !== before) stir();
+      const { forms, at } = places();
+      if (forms !== before.forms) stir(); else if (at !== before.at) stir(pointer); // a key presses what has the focus, wherever it is
     } catch { state('Not up to date', true); }
     busy = false;
     took = performance.now() - began;
@@ -208,14 +212,14 @@
   const moment = 600; // ms, longer than a double click
   const down = new Set(); // keys whose press began here
   // What presses buttons. It is early if it, or a change since it began, came too soon.
-  const pointer = { held: false, early: false, ended: -Infinity }, key = { ...pointer };
-  let changed = loaded, sent = -Infinity, mine = null, by = key;
-  const stir = () => { changed = performance.now(); for (const one of [pointer, key]) one.early ||= one.held; };
-  for (const name of ['focus', 'pageshow']) window.addEventListener(name, stir);
-  document.addEventListener('visibilitychange', stir);
+  const pointer = { held: false, early: false, ended: -Infinity, changed: loaded }, key = { ...pointer };
+  let sent = -Infinity, mine = null, by = key;
+  const stir = (...those) => { for (const one of those.length ? those : [pointer, key]) { one.changed = performance.now(); one.early ||= one.held; } };
+  for (const name of ['focus', 'pageshow']) window.addEventListener(name, () => stir());
+  document.addEventListener('visibilitychange', () => stir());
   const forget = () => { down.clear(); key.held = false; };
   window.addEventListener('blur', forget);
-  const begin = (one, at) => { one.early = at - changed < moment; one.held = true; };
+  const begin = (one, at) => { one.early = at - one.changed < moment; one.held = true; };
   const end = one => { one.early ||= !one.held; one.held = false; one.ended = performance.now(); };
   const hold = text => {
     const note = $('#say');
@@ -238,12 +242,11 @@
   capture(['click'], e => { by = e.pointerType ? pointer : key; });
   document.addEventListener('submit', e => {
     if (!e.target.matches('[data-decides]')) return;
-    const at = performance.now(), rushed = at - changed < moment || by.early && (by.held || at - by.ended < moment);
+    const at = performance.now(), rushed = at - by.changed < moment || by.early && (by.held || at - by.ended < moment);
     const twice = at - sent < 5000; // longer, and the sending has been stopped
     if (twice || rushed) e.preventDefault(); else sent = at;
-    if (!rushed) return;
-    changed = at; // presses that just go on never count
-    hold('Not sent: the page had just changed or come to the front. Press again.');
+    if (rushed) pointer.changed = key.changed = at; // presses that just go on never count
+    if (rushed) hold('Not sent: the page had just changed or come to the front. Press again.');
   });
   window.addEventListener('pageshow', () => { sent = -Infinity; });
   root.dataset.judges = ''; // the page's own script leaves it to this one
@@ -309,7 +312,7 @@
       case 'x': { const box = row && $('input[form=batch]', row); if (box) { box.checked = !box.checked; picked(); } return !!box; }
       case 'a': case 'd': {
         const to = e.key === 'a' ? 'approve' : 'reject';
-        if (performance.now() - changed < moment) return true;
+        if (performance.now() - key.changed < moment) return true;
         if (row) { location.href = $('a.sum', row).href + '?do=' + to; return true; }
         return open(to) || e.key === 'a' && open('respond');
       }

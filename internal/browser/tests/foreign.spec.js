@@ -119,7 +119,7 @@ test('on the page to try the agent buttons decide, and words do not', async ({ p
   await page.waitForTimeout(700);
   await page.evaluate(() => {
     window.grown = new Promise((done) => {
-      new MutationObserver(() => setTimeout(() => { document.querySelector('button[value=approve]').click(); done(); }, 50)).observe(document.querySelector('ol.turn'), { childList: true });
+      new MutationObserver(() => setTimeout(() => { document.querySelector('button[value=approve]').dispatchEvent(new PointerEvent('click', { bubbles: true, cancelable: true, pointerType: 'mouse' })); done(); }, 50)).observe(document.querySelector('ol.turn'), { childList: true });
     });
   });
   await server.send('more words', { taskId: task.id });

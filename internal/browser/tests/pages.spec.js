@@ -187,4 +187,22 @@ test.describe('while a task goes on', () => {
     await page.getByRole('button', { name: 'Send the answer' }).click();
     await expect(page.locator('main')).toContainText('Completed');
   });
+
+  test('the keyboard cancels it on a small screen, where forms move', async ({ page, server }) => {
+    await page.setViewportSize({ width: 400, height: 800 });
+    const task = await server.send('/echo one');
+    await page.goto(`${server.url}/ui/tasks/${task.id}`);
+    await expect(page.getByText('Live', { exact: true })).toBeVisible();
+    await page.getByText('Cancel the task…').click();
+    await page.waitForTimeout(700);
+    const cancel = page.getByRole('button', { name: 'Cancel the task', exact: true });
+    await cancel.focus();
+    await page.evaluate(() => {
+      window.grown = new Promise((done) => { new MutationObserver(done).observe(document.querySelector('ol.tl'), { childList: true }); });
+    });
+    await server.send('more words', { taskId: task.id });
+    await page.evaluate(() => window.grown.then(() => {}));
+    await page.keyboard.press('Space');
+    await expect(page.locator('main')).toContainText('Canceled');
+  });
 });
