@@ -247,6 +247,7 @@
     if (twice || rushed) e.preventDefault(); else sent = at;
     if (rushed) pointer.changed = key.changed = at; // presses that just go on never count
     if (rushed) hold('Not sent: the page had just changed or come to the front. Press again.');
+    else if (twice) hold('Sent already. If nothing happens, press again after 5 seconds.');
   });
   window.addEventListener('pageshow', () => { sent = -Infinity; });
   root.dataset.judges = ''; // the page's own script leaves it to this one

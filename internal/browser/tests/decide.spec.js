@@ -1,5 +1,5 @@
 // Deciding: with a mouse, with a keyboard, without a script, twice at once, and across a crash.
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, expect, followLink } from '../server.js';
 
@@ -180,5 +180,48 @@ test.describe('several calls of one gate', () => {
     await expect(page.getByRole('heading', { level: 1 })).toContainText('Results');
     const states = async () => (await Promise.all(all.map((one) => server.approvals(one.task)))).map(([a]) => a.state);
     expect(await states()).toEqual(['rejected', 'approved', 'pending']);
+  });
+});
+
+test.describe('by keyboard', () => {
+  test.use({ config: 'gates: [{tool: echo, name: talk}]\n' });
+  test('an approval is asked anew on stricter terms', async ({ page, server }) => {
+    const [one] = await server.approvals((await server.send('/echo one')).id);
+    writeFileSync(server.file, 'gates: [{tool: echo, name: talk, risk: high}]\n');
+    server.process.kill('SIGHUP');
+    const anew = page.getByText('Ask anew…');
+    await expect(async () => {
+      await page.goto(`${server.url}/ui/approvals/${one.id}`);
+      await expect(anew).toBeVisible({ timeout: 300 });
+    }).toPass();
+    await page.waitForTimeout(700);
+    await anew.focus();
+    await page.keyboard.press('Enter');
+    await page.waitForTimeout(700);
+    await page.keyboard.press('Tab');
+    await expect(page.getByRole('button', { name: 'Ask anew' })).toBeFocused();
+    await page.keyboard.press('Space');
+    await expect(page.locator('.risk')).toContainText('High');
+    const [before, after] = await server.approvals(one.task);
+    expect([before.state, after.state]).toEqual(['superseded', 'pending']);
+    await expect(page.locator('#approval')).toHaveAttribute('data-id', after.id);
+  });
+
+  test('a press while a decision may be on its way says so', async ({ page, server }) => {
+    const [one] = await server.approvals((await server.send('/echo one')).id);
+    await page.goto(`${server.url}/ui/approvals/${one.id}`);
+    await page.getByText('Approve…').click();
+    await page.waitForTimeout(700);
+    await page.route('**/decision', () => {}, { times: 1 }); // is never answered
+    const approve = page.getByRole('button', { name: 'Approve and run' });
+    await approve.focus();
+    await page.keyboard.press('Space');
+    await page.waitForTimeout(300);
+    await (await page.context().newCDPSession(page)).send('Page.stopLoading');
+    await page.keyboard.press('Space');
+    await expect(page.getByText('Sent already')).toBeVisible();
+    await page.waitForTimeout(5000);
+    await page.keyboard.press('Space');
+    await expect(page.locator('#approval')).toHaveAttribute('data-state', 'Approved');
   });
 });
