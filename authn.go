@@ -181,7 +181,7 @@ func (s *Server) current(ctx context.Context, was auth.Principal) (by auth.Princ
 		return by, &auth.WithdrawnError{Why: "they were anonymous, and callers have to authenticate now"}
 	case was.IsAnonymous():
 		return was, nil
-	case !ours || s.given.Authenticator != nil:
+	case !ours || s.given.Authenticator != nil && was.Mark != peer.Setting: // beside it, only auth.socket is the operator's
 		return s.lastSeen(ctx, was, true /* ofProgram */)
 	}
 	var why string
@@ -197,7 +197,7 @@ func (s *Server) current(ctx context.Context, was auth.Principal) (by auth.Princ
 		why = "auth.socket does not have them any more"
 		for _, u := range conf.Socket {
 			if peer.Method+":"+u.Subject == was.Subject {
-				by, named = auth.Principal{Tenant: u.Tenant, Subject: was.Subject, Person: u.Person, Roles: u.Roles, Method: peer.Method}, true
+				by, named = auth.Principal{Tenant: u.Tenant, Subject: was.Subject, Person: u.Person, Roles: u.Roles, Method: peer.Method, Mark: peer.Setting}, true
 			}
 		}
 	case oidc.Method, proxy.Method, mtls.Method:

@@ -16,8 +16,11 @@ import (
 	"github.com/rs/zerolog"
 
 	"a2a-server/auth"
+	"a2a-server/auth/directory"
+	"a2a-server/auth/peer"
 	"a2a-server/internal/app/config"
 	"a2a-server/internal/httpd"
+	"a2a-server/store/memstore"
 )
 
 // A step that fails or hangs does not keep those after it from being done.
@@ -234,5 +237,20 @@ func TestAnonymousMaker(t *testing.T) {
 	by, err := s.current(t.Context(), auth.Anonymous())
 	if _, is := errors.AsType[*auth.WithdrawnError](err); !is {
 		t.Errorf("current(anonymous) = %v, %v with authentication, want them withdrawn", by, err)
+	}
+}
+
+// A user of a program's own socket is as the program knows them, whatever auth.socket has.
+func TestMakerOnTheSocketOfAProgram(t *testing.T) {
+	t.Parallel()
+	h, err := memstore.New().Handle()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Server{config: &config.Config{}, persons: directory.New(directory.Config{Store: h})}
+	s.given.Authenticator = &peer.Authenticator{}
+	was := auth.Principal{Subject: "socket:ann", Method: peer.Method}
+	if by, err := s.current(t.Context(), was); err != nil || !by.Equal(was) {
+		t.Errorf("current() = %v, %v, want them as they were", by, err)
 	}
 }

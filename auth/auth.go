@@ -26,7 +26,8 @@ type Principal struct {
 	// Login is the login that an operator names as the person of a key or a local user, if that login
 	// has a Person of its own, which is Person then.
 	Login string `json:"login,omitempty"`
-	// Mark tells an API key from the others that have, or had, its subject. No API shows it.
+	// Mark tells an API key from the others that have, or had, its subject, and a local user of the
+	// configuration from those of a program. No API shows it.
 	Mark  string   `json:"mark,omitempty"`
 	Kind  Kind     `json:"kind,omitempty"`
 	Roles []string `json:"roles,omitempty"` // permissions of the caller, see [Principal.May]; other roles are for the rules of tools and approvals

@@ -41,6 +41,7 @@ type User struct {
 	Person string // see [auth.Principal]
 	Tenant string
 	Roles  []string
+	Mark   string // see [auth.Principal]
 }
 
 // Authenticator knows the callers of Unix sockets. It is safe for concurrent use.
@@ -53,7 +54,7 @@ func New(users ...User) (*Authenticator, error) {
 	for i := range users {
 		u := &users[i]
 		p := auth.Principal{
-			Tenant: u.Tenant, Subject: Method + ":" + u.Name, Person: u.Person, Roles: slices.Clone(u.Roles), Method: Method,
+			Tenant: u.Tenant, Subject: Method + ":" + u.Name, Person: u.Person, Roles: slices.Clone(u.Roles), Method: Method, Mark: u.Mark,
 		}
 		_, twice := a.users[u.UID]
 		switch err := p.Validate(); {

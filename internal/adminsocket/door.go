@@ -181,7 +181,7 @@ func localUsers(conf *config.Config) ([]peer.User, error) {
 			return nil, err
 		}
 		users = append(users, peer.User{
-			UID: uint32(u.UID), Name: u.Subject, Person: p.Person, Tenant: p.Tenant, Roles: conf.Auth.RolesOr(u.Roles),
+			UID: uint32(u.UID), Name: u.Subject, Person: p.Person, Tenant: p.Tenant, Roles: conf.Auth.RolesOr(u.Roles), Mark: peer.Setting,
 		})
 	}
 	return users, nil

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	a2aserver "a2a-server"
+	"a2a-server/approval"
 	"a2a-server/auth"
 	"a2a-server/auth/peer"
 	"a2a-server/client"
@@ -625,6 +626,57 @@ func TestAdminSocketOfARule(t *testing.T) {
 			_, err = socketOf(c).Decide(t.Context(), approvalID, client.Decision{Decision: client.Reject, Digest: shown.Approval.Digest})
 			if got := reason(t, err); got != tc.want {
 				t.Errorf("Decide() = %v, want %s", err, tc.want)
+			}
+		})
+	}
+}
+
+// Beside the authenticator of a program, grants and votes of a local user end with their entry in auth.socket.
+func TestLocalUserWhoIsRemoved(t *testing.T) {
+	t.Parallel()
+	const gates = "gates: [{tool: echo, grants: {scopes: [time], max: 240h}}, {tool: transfer_money, people: 2}]\n"
+	for name, tc := range map[string]struct {
+		users  string // after a restart
+		covers bool   // whether the grant covers a call
+		counts bool   // whether the vote counts
+	}{
+		"as before":         {me("approver"), true, true},
+		"has another role":  {me("viewer"), false, true},
+		"is not there":      {strings.Replace(someone("approver"), "ann", "gil", 1), false, false},
+		"there are no more": {"", false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := withSocket(t, me("approver"))
+			rewrite(t, c.File, "auth: {socket: ["+me("approver")+"]}\n"+gates)
+			in := startHooked(t, c, nil)
+			approve := func(id string, grant *client.GrantRequest) {
+				shown, err := socketOf(c).Approval(t.Context(), id)
+				if err == nil {
+					_, err = socketOf(c).Decide(t.Context(), id, client.Decision{Decision: client.Approve, Digest: shown.Approval.Digest, Grant: grant})
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			asked, said := in.sendAs(t, message("m1", "/echo text=x"), "X-Who", "acme/alice")
+			if asked.Status.State != waits {
+				t.Fatal(said)
+			}
+			approve(asked.ID+".a1", &client.GrantRequest{Scope: string(approval.GrantTime)})
+			_, voted := in.askAs(t, "acme/alice")
+			approve(voted, nil)
+			in.halt(t)
+			rewrite(t, c.File, "auth: {socket: ["+tc.users+"]}\n"+doorFor(tc.users)+gates)
+			in = startHooked(t, c, nil)
+			defer in.halt(t)
+			got, said := in.sendAs(t, message("m2", "/echo text=x"), "X-Who", "acme/alice")
+			if covered := got.Status.State == "TASK_STATE_COMPLETED"; covered != tc.covers {
+				t.Errorf("the grant covers the call: %t, want %t: %s", covered, tc.covers, said)
+			}
+			other := auth.Principal{Tenant: "acme", Subject: "socket:bea", Roles: []string{auth.RoleApprover}, Method: "desk"}
+			if err := in.server.Approvals().Decide(t.Context(), other, approval.Decision{ID: voted, Type: approval.Approve}); (err == nil) != tc.counts {
+				t.Errorf("the second vote: %v, want the first to count: %t", err, tc.counts)
 			}
 		})
 	}

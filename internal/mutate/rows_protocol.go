@@ -2,7 +2,7 @@ package main
 
 func protocolRows() []row {
 	return []row{
-		{".", "Server.current", always("Mark"), "internal/e2e TestKeyThatWasReplaced", "what a key did that was replaced does not count"},
+		{".", "Server.current", always("by.Mark"), "internal/e2e TestKeyThatWasReplaced", "what a key did that was replaced does not count"},
 		{".", "Server.Close", before("release", "return nil"), "internal/e2e TestClose", "a server that never ran gives its port and its store back"},
 		{".", "running.awaitSettled", use("false", "true"), "internal/e2e TestRestoredServerStopsWhileStarting", "a start that is cut off serves nothing"},
 		{".", "Server.admit", hangs(never("Requests")), "internal/e2e TestRequestsBeyondTheLimit", "requests are bounded over all connections"},
