@@ -92,18 +92,37 @@ type People map[string][]string
 // of p names another person: neither name would then cover all of its subjects.
 func (of People) Known(p Principal) (Principal, error) {
 	named := p.Person
-	for name, subjects := range of {
-		if p.Tenant != "" && common(subjects, []string{p.Tenant + "/" + p.Subject}) {
-			named, p.PersonSeen = name, true
-			break
-		}
-		if common(subjects, []string{p.Subject}) {
-			named, p.PersonSeen = name, true
-		}
+	if name := of.nameOf(p.Tenant, p.Subject); name != "" {
+		named, p.PersonSeen = name, true
 	}
 	if p.Person != "" && folded(p.Person) != folded(named) {
 		return Principal{}, fmt.Errorf("%q is the person %q in auth.people, and %q in its credential: use one name", p.Subject, named, p.Person)
 	}
 	p.Person = named
 	return p, nil
+}
+
+// Also returns a principal that was stored earlier, with the persons who have its subject, its person or a
+// party of its chain now. They are in its chain, so that [Principal.Shares] counts them: no name that it had
+// goes.
+func (of People) Also(p Principal) Principal {
+	for _, party := range p.involved() {
+		if name := of.nameOf(p.Tenant, party); name != "" {
+			p = p.With(Principal{Subject: name})
+		}
+	}
+	return p
+}
+
+// nameOf returns the name of the person who has a subject; "": nobody.
+func (of People) nameOf(tenant, subject string) (named string) {
+	for name, subjects := range of {
+		if tenant != "" && common(subjects, []string{tenant + "/" + subject}) {
+			return name
+		}
+		if common(subjects, []string{subject}) {
+			named = name
+		}
+	}
+	return named
 }

@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -121,6 +122,29 @@ func TestPersonIsTheSameAtEachRequest(t *testing.T) {
 	for range 200 {
 		if now, _ := of.Known(Principal{Tenant: "acme", Subject: "corp:a"}); now.Person != first.Person {
 			t.Fatalf("corp:a is %s, and %s at the next request", first.Person, now.Person)
+		}
+	}
+}
+
+// A stored principal has the persons whom its names have now, in its chain.
+func TestPeopleOfAStoredPrincipal(t *testing.T) {
+	t.Parallel()
+	of := People{"alice": {"key:a", "acme/corp:a"}, "carl": {"corp:a"}, "bot's owner": {"corp:bot"}}
+	for name, tc := range map[string]struct {
+		p    Principal
+		want []string // chain
+	}{
+		"a subject":              {Principal{Tenant: "acme", Subject: "key:a", Person: "al"}, []string{"alice"}},
+		"of the tenant":          {Principal{Tenant: "acme", Subject: "corp:a"}, []string{"alice"}},
+		"of another tenant":      {Principal{Tenant: "x", Subject: "corp:a"}, []string{"carl"}},
+		"the person of a key":    {Principal{Tenant: "acme", Subject: "key:x", Person: "corp:a"}, []string{"alice"}},
+		"who acts for it":        {Principal{Subject: "key:x", Chain: []string{"corp:bot"}}, []string{"corp:bot", "bot's owner"}},
+		"who is known as that":   {Principal{Subject: "key:a", Person: "Alice", PersonSeen: true}, nil},
+		"nobody of auth.people":  {Principal{Subject: "key:b", Person: "bob"}, nil},
+		"a name, and no subject": {Principal{Subject: "alice"}, nil},
+	} {
+		if got := of.Also(tc.p); !slices.Equal(got.Chain, tc.want) {
+			t.Errorf("%s: Also() has the chain %q, want %q", name, got.Chain, tc.want)
 		}
 	}
 }

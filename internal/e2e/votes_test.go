@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -447,4 +448,46 @@ func TestVotesEditsAndDeadlineAtOnce(t *testing.T) {
 			t.Fatalf("it ran with %+v: %s", approved.Votes, text)
 		}
 	}
+}
+
+// The operator says that two keys are of one person while a call waits: that person decides once.
+func TestPersonsWhoAreNamedLater(t *testing.T) {
+	t.Parallel()
+	const named = `{alice: ["key:alice", "key:alice2"], bob: ["key:bob", "key:bob2"]}`
+	for name, tc := range map[string]struct {
+		gate   string
+		before map[string]int // votes before, by key, with their status
+		by     string         // who approves then
+		status int
+	}{
+		"the requester":  {"four_eyes: true", nil, "alice2", http.StatusForbidden},
+		"somebody else":  {"four_eyes: true", nil, "bob", http.StatusOK},
+		"has voted":      {"people: 2", map[string]int{"bob": http.StatusAccepted}, "bob2", http.StatusForbidden},
+		"another votes":  {"people: 2", map[string]int{"bob": http.StatusAccepted}, "carl", http.StatusOK},
+		"both had voted": {"people: 3", map[string]int{"bob": http.StatusAccepted, "bob2": http.StatusAccepted}, "carl", http.StatusAccepted},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			v := withVoters(t, "{}", "[{tool: transfer_money, "+tc.gate+"}]")
+			task := v.ask("m1")
+			for key, status := range tc.before {
+				v.want(key, task+".a1", client.Approve, status)
+			}
+			v.name(named)
+			v.want(tc.by, task+".a1", client.Approve, tc.status)
+		})
+	}
+}
+
+// name restarts the server with other people.
+func (v *voters) name(people string) {
+	v.t.Helper()
+	v.halt(v.t)
+	text, err := os.ReadFile(v.config.File)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	rewrite(v.t, v.config.File, strings.Replace(string(text), "people: {}", "people: "+people, 1))
+	v.instance = startHooked(v.t, v.config, nil)
+	v.t.Cleanup(func() { v.halt(v.t) })
 }

@@ -58,6 +58,9 @@ type Config struct {
 	// DelegatedDecisions lets services and their delegates decide. Otherwise only persons may,
 	// directly: see [auth.Principal.Direct].
 	DelegatedDecisions bool
+	// People are who have several subjects: whoever has requested, edited or voted is judged by them, too,
+	// as they are now.
+	People auth.People
 
 	// Memory is searched by SearchMemory. Defaults to the ended tasks of the same owner in the same
 	// context, of which Rank chooses the passages; without Rank, SearchMemory fails.
@@ -148,7 +151,7 @@ func (cfg Config) withDefaults() (Config, error) {
 func (cfg *Config) rules(report func(rules.Problem)) *rules.Rules {
 	r := &rules.Rules{
 		Tools: cfg.Tools, Policy: cfg.Policy, Presenter: cfg.Presenter, Planner: cfg.Planner, Hooks: cfg.Hooks, AfterHooks: cfg.AfterHooks, ErrorHooks: cfg.ErrorHooks, Limits: cfg.Limits,
-		Agent: cfg.Agent, HoldSiblings: cfg.HoldSiblings, NoIdempotency: cfg.NoIdempotency, Routes: cfg.Routes, Delegated: cfg.DelegatedDecisions, EachCall: func() bool { return len(cfg.Observers) > 0 || cfg.Log.Debug().Enabled() }, //nolint:zerologlint // nothing is logged here
+		Agent: cfg.Agent, HoldSiblings: cfg.HoldSiblings, NoIdempotency: cfg.NoIdempotency, Routes: cfg.Routes, Delegated: cfg.DelegatedDecisions, People: cfg.People, EachCall: func() bool { return len(cfg.Observers) > 0 || cfg.Log.Debug().Enabled() }, //nolint:zerologlint // nothing is logged here
 		NewID: func() string { return cfg.NewID().String() }, Report: report,
 	}
 	if cfg.Decider != nil {

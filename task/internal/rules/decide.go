@@ -211,14 +211,17 @@ func (d *Draft) decide(in Decisions, received *event.MessageReceived) error {
 	return nil
 }
 
-// askedNow returns an approval as it would be asked now: under four eyes the parties that have acted in a
-// message since are requesters, too.
+// askedNow returns an approval as it would be asked now: the parties that have acted in a message since are
+// requesters, too, and whoever has requested, edited or voted has the names that auth.people gives them now.
 func (d *Draft) askedNow(a *approval.Approval) *approval.Approval {
-	if !a.Terms.FourEyes {
-		return a
-	}
 	now := *a
-	now.Editors = append(slices.Clip(a.Editors), d.f.Sender())
+	now.Editors, now.Votes = append(slices.Clone(a.Editors), d.f.Sender()), slices.Clone(a.Votes)
+	for i, by := range now.Editors {
+		now.Editors[i] = d.rules.People.Also(by)
+	}
+	for i := range now.Votes {
+		now.Votes[i].By = d.rules.People.Also(now.Votes[i].By)
+	}
 	return &now
 }
 
@@ -306,7 +309,7 @@ func (d *Draft) voteOn(in Decisions, a *fold.Approval, answer approval.Decision,
 		return false, err
 	}
 	d.voted, d.settles = true, true
-	if err := d.recordVote(&a.Approval, &vote); err != nil || a.Met(digest) {
+	if err := d.recordVote(&a.Approval, &vote); err != nil || d.askedNow(&a.Approval).Met(digest) {
 		return false, err
 	}
 	return true, d.putApproval(a)

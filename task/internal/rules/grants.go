@@ -199,8 +199,8 @@ func (d *asking) withdrawn(a *approval.Approval) string {
 		gone, is := errors.AsType[*auth.WithdrawnError](err)
 		switch {
 		case v.Digest != a.Digest:
-		case a.Terms.FourEyes && d.f.Sender().Shares(v.By):
-			return visible.Clip(v.By.Subject, 128) + " has voted, and has acted in a message of the task since"
+		case a.Terms.FourEyes && d.rules.People.Also(d.f.Sender()).Shares(d.rules.People.Also(v.By)):
+			return visible.Clip(v.By.Subject, 128) + " has voted, and is a party to a message of the task"
 		case err == nil || is && gone.Unseen:
 		case is:
 			return fmt.Sprintf("%s has voted, and %s", visible.Clip(v.By.Subject, 128), gone.Why)

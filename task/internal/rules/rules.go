@@ -37,10 +37,11 @@ type Rules struct {
 
 	Limits task.Limits // see [task.Limits.WithDefaults]
 
-	Agent         string // name of this agent, part of every digest
-	HoldSiblings  bool   // calls of a step start only when all of them are decided
-	NoIdempotency bool   // the same message sent twice makes two tasks
-	Delegated     bool   // see [approval.Decider]
+	Agent         string      // name of this agent, part of every digest
+	HoldSiblings  bool        // calls of a step start only when all of them are decided
+	NoIdempotency bool        // the same message sent twice makes two tasks
+	Delegated     bool        // see [approval.Decider]
+	People        auth.People // who have several subjects
 
 	EachCall func() bool // see [Draft.Audited]; nil: no
 
