@@ -93,11 +93,11 @@ type Config struct {
 	// Accepted is called with the principal of each durable message and decision that came with a
 	// [Renewal], as it was at the commit, before the sender has the answer. It may write to the store.
 	Accepted func(context.Context, auth.Principal)
-	// Current returns who has made a grant, or given a vote, as they are now: it is asked at each use of
-	// a grant, and before a decision on an approval with votes, also right before the store writes them: it
-	// may read the store, and must not wait for a write. A grant of somebody who could not approve
-	// the call now covers nothing, and a vote that was given with a credential that is withdrawn does not
-	// count. Defaults to those people as they were.
+	// Current returns who has made a grant, given a vote, or decides, as they are now: it is asked at each
+	// use of a grant and at each decision, also right before the store writes them: it may read the store,
+	// and must not wait for a write. A grant of somebody who could not approve the call now covers nothing,
+	// and a vote that was given with a credential that is withdrawn does not count. A decision is made again
+	// if its sender has changed. Defaults to those people as they were.
 	Current auth.Current
 
 	Log zerolog.Logger

@@ -228,10 +228,81 @@ func TestCallIsJudgedAgainAfterWaitingForTheDisk(t *testing.T) {
 	}
 }
 
+// A decision waits for the disk. If its sender is withdrawn meanwhile, it does not count; if the gates are
+// replaced, it is judged by the new ones.
+func TestDecisionIsJudgedAgainAfterWaitingForTheDisk(t *testing.T) {
+	t.Parallel()
+	const nothing, withdrawn, role, strict = "nothing changes", "the sender is withdrawn", "the sender has no role", "a gate needs two people"
+	for _, change := range []string{nothing, withdrawn, role, strict} {
+		for _, kind := range []approval.DecisionType{approval.Approve, approval.Edit} {
+			for _, working := range []bool{false, true} { // another call of the task runs
+				t.Run(fmt.Sprintf("%s, %s, working %t", change, kind, working), func(t *testing.T) {
+					onSlowDisk(t, func(t *testing.T, w *world, d *slowDisk) {
+						var now atomic.Value
+						now.Store(nothing)
+						current := func(_ context.Context, was auth.Principal) (auth.Principal, error) {
+							switch now.Load() {
+							case withdrawn:
+								return was, &auth.WithdrawnError{Why: "their key has gone"}
+							case role:
+								was.Roles = nil
+							}
+							return was, nil
+						}
+						w.cfg.Current = current
+						w.start()
+						pairs := []any{"transfer", args{"amount": 1, "to": "x"}}
+						if working {
+							pairs = append(pairs, "block", args{})
+						}
+						id := w.begin(w.calls(pairs...))
+						synctest.Wait()
+						decision := approval.Decision{ID: w.onlyOne(id).ID, Type: kind}
+						if kind == approval.Edit {
+							decision.Args = json.RawMessage(`{"amount":2,"to":"x"}`)
+						}
+						d.hold()
+						said := make(chan error, 1)
+						go func() {
+							renewing := w.engine.Approvals().Renewing(func(ctx context.Context) (auth.Principal, error) { return current(ctx, boss) })
+							said <- renewing.Decide(w.ctx(), boss, decision)
+						}()
+						synctest.Wait()
+						if d.waiting() != 1 {
+							t.Fatalf("%d batches wait", d.waiting())
+						}
+						if now.Store(change); change == strict {
+							w.replace(approval.Gate{Name: "two", Tool: "transfer", Terms: approval.Terms{People: 2}})
+						}
+						for synctest.Wait(); d.waiting() > 1; synctest.Wait() {
+							d.let(1) // of the sweep after a reload
+						}
+						d.release()
+						synctest.Wait()
+						err := <-said
+						w.tools.release()
+						synctest.Wait()
+						want := change == nothing || change == strict && kind == approval.Approve // which was asked under one gate
+						if n := w.tools.count("transfer"); n == 1 != want {
+							t.Errorf("transfer ran %d times; the decision: %v", n, err)
+						}
+					})
+				})
+			}
+		}
+	}
+}
+
 // freeze reloads the engine with a gate for a tool.
 func (w *world) freeze(name string, action approval.Action) {
 	w.t.Helper()
-	p, err := approval.NewPolicy(approval.PolicyConfig{Gates: []approval.Gate{{Name: "frozen", Tool: name, Action: action}}})
+	w.replace(approval.Gate{Name: "frozen", Tool: name, Action: action})
+}
+
+// replace reloads the engine with other gates.
+func (w *world) replace(gates ...approval.Gate) {
+	w.t.Helper()
+	p, err := approval.NewPolicy(approval.PolicyConfig{Gates: gates})
 	w.must(err)
 	w.engine.Reload(tool.NewRegistry(tool.NewToolset("test", w.tools.all()...)), p, nil)
 }

@@ -134,6 +134,7 @@ type Extend struct {
 
 // permitted returns a pending approval that somebody may decide, to whom it was shown with this digest.
 func (d *Draft) permitted(id, digest string, by approval.Decider) (*fold.Approval, error) {
+	d.decides(by.By)
 	a := d.f.Approval(id)
 	if a == nil {
 		return nil, approval.Unknown(id, d.f.AllApprovals())

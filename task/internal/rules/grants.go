@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -155,22 +156,39 @@ func (d *asking) maker(g *approval.Grant) (by auth.Principal, why string) {
 	return auth.Principal{}, "it cannot be found out now what they may do"
 }
 
+// decider is somebody who decides by a draft: as authenticated, and as known when it was made.
+type decider struct{ was, is auth.Principal }
+
+// decides makes the draft depend on who decides by it, unless they cannot be looked up: a person who was not
+// seen before is as they were authenticated.
+func (d *asking) decides(by auth.Principal) {
+	if is, err := d.current(by); err == nil {
+		d.decider = &decider{by, is}
+	}
+}
+
 // current returns who somebody that has decided is now.
 func (d *asking) current(was auth.Principal) (auth.Principal, error) {
 	if d.at.Current == nil {
 		return was, nil
 	}
-	return d.at.Current(d.at.Ctx, was)
+	return d.at.Current(context.WithoutCancel(d.at.Ctx), was) // the sender may leave while the draft waits for the disk
 }
 
-// Holds reports whether the draft may still be written: if calls start or are asked about by it, the rules
-// in force are those of the draft; the grants by which calls start have not ended, and their makers are who
-// they were when it was made; and the votes for what it approves count. If not, it has to be made anew.
+// Holds reports whether the draft may still be written: if calls start, are asked about or are decided by it,
+// the rules in force are those of the draft; the grants by which calls start have not ended; their makers, and
+// whoever decides, are who they were when it was made; and the votes for what it approves count. If not, it has
+// to be made anew.
 func (d *Draft) Holds(inForce *Rules, now time.Time) bool {
 	var panicked error
 	defer d.rules.guard(d.f.View.TaskID(), "code supplied by the application", &panicked) // then it does not hold
-	if inForce != d.rules && len(d.launch)+len(d.asked) > 0 {
+	if inForce != d.rules && (d.voted || len(d.launch)+len(d.asked)+len(d.resolved) > 0) {
 		return false
+	}
+	if d.decider != nil {
+		if by, err := d.current(d.decider.was); err != nil || !by.Equal(d.decider.is) {
+			return false
+		}
 	}
 	for _, id := range d.resolved {
 		if a := d.f.Approval(id); (a.State == approval.Approved || a.State == approval.Edited) && d.withdrawn(&a.Approval) != "" {
