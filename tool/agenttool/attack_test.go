@@ -131,9 +131,9 @@ func TestAsksForeverWithOneMessageID(t *testing.T) {
 // An approval is sent only for the question that was shown.
 func TestQuestionChangesBeforeTheDecision(t *testing.T) {
 	t.Parallel()
-	confirm := func(disk string) string {
-		return child("t1", "INPUT_REQUIRED", fmt.Sprintf(`, "message": {"messageId": "m-%s", "role": "ROLE_AGENT", "parts": [{"data": {"id": "q1", "name": "adk_request_confirmation",
-			"args": {"originalFunctionCall": {"name": "wipe", "args": {"disk": %q}}, "toolConfirmation": {"hint": "Wipe it?"}}}, "metadata": {"adk_type": "function_call"}}]}`, disk, disk))
+	confirm := func(message, disk string) string {
+		return child("t1", "INPUT_REQUIRED", fmt.Sprintf(`, "message": {"messageId": %q, "role": "ROLE_AGENT", "parts": [{"data": {"id": "q1", "name": "adk_request_confirmation",
+			"args": {"originalFunctionCall": {"name": "wipe", "args": {"disk": %q}}, "toolConfirmation": {"hint": "Wipe it?"}}}, "metadata": {"adk_type": "function_call"}}]}`, message, disk))
 	}
 	text := func(what string) string {
 		return child("t1", "INPUT_REQUIRED", fmt.Sprintf(`, "message": {"messageId": "m", "role": "ROLE_AGENT", "parts": [{"text": %q}]}`, what))
@@ -143,7 +143,8 @@ func TestQuestionChangesBeforeTheDecision(t *testing.T) {
 		decision    approval.Decision
 		sent        string
 	}{
-		"ADK":       {confirm("sda"), confirm("sdb"), approval.Decision{Type: approval.Approve}, `"confirmed":true`},
+		"ADK":       {confirm("m1", "sda"), confirm("m2", "sdb"), approval.Decision{Type: approval.Approve}, `"confirmed":true`},
+		"the same":  {confirm("m1", "sda"), confirm("m2", "sda"), approval.Decision{Type: approval.Approve}, `"confirmed":true`},
 		"no digest": {strings.ReplaceAll(asksToPay("m1", "q1", "", "bob"), `"digest": "", `, ""), strings.ReplaceAll(asksToPay("m2", "q1", "", "eve"), `"digest": "", `, ""), approval.Decision{Type: approval.Approve}, `"decision":"approve"`},
 		"text":      {text("Do you like blue?"), text("Shall I pay 1000 to eve?"), approval.Decision{Type: approval.Respond, Response: json.RawMessage(`"yes"`)}, `"text":"yes"`},
 	} {
@@ -182,6 +183,35 @@ func TestQuestionChangesBeforeTheDecision(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// The connection is cut when an agent has taken an answer. Its next question, which is equal, is asked.
+func TestEqualQuestionAfterACut(t *testing.T) {
+	t.Parallel()
+	h := newHostile(t)
+	h.answer = func(method string, _ map[string]any) []string {
+		n := h.asked.Load()
+		asks := asksToPay(fmt.Sprint("m", n), "q", "", "bob")
+		switch {
+		case method != "SendStreamingMessage":
+			return []string{asks}
+		case n == 1:
+			return []string{`{"task": ` + asks + `}`}
+		}
+		return nil
+	}
+	s := ours(t, h.URL, nil)
+	waits := s.Wait(s.Send("/it hello").ID, a2a.TaskStateInputRequired)
+	first := decide(t, s, waits, approval.Decision{Type: approval.Approve})
+	for {
+		if again := s.Pending(s.Get(waits.ID)); len(again) > 0 && again[0].ID != first.ID {
+			break
+		}
+		if h.asked.Load() > 2 {
+			t.Fatalf("the answer to the first question was sent again: %s", h.sent(t))
+		}
+		s.Advance(time.Second)
 	}
 }
 

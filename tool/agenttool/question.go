@@ -225,7 +225,8 @@ func (r *run) due() *answer {
 	out := &answer{}
 	for i, to := range r.state.Answer.To {
 		if slices.ContainsFunc(asked, func(now dialect.Asked) bool {
-			return now.ID == to.ID && shownOf(&now) == to.Shown && (to.ID != "" || m == nil || m.ID == r.state.Status)
+			named := now.ID != "" && now.Digest != "" // else an equal question in another message may be a later one
+			return now.ID == to.ID && shownOf(&now) == to.Shown && (named || m == nil || m.ID == r.state.Status)
 		}) {
 			out.Parts, out.To = append(out.Parts, r.state.Answer.Parts[i]), append(out.To, to)
 		}
