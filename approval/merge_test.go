@@ -380,7 +380,7 @@ func TestBothTerms(t *testing.T) {
 		"looser":                        {Terms{FourEyes: true, Approvers: finance, Risk: RiskHigh}, Terms{Risk: RiskLow}, nil},
 		"all decisions by name":         {Terms{}, Terms{Allowed: []DecisionType{Cancel, Reject, Edit, Approve}}, nil},
 		"other approvers":               {Terms{Approvers: finance}, Terms{Approvers: legal}, []string{"votes: 1 of role finance, 1 of role legal"}},
-		"people, and not the requester": {Terms{}, Terms{FourEyes: true, Needs: []Need{{"two", 2, nil}}}, []string{"votes: 2 more", "not the requester, nor parties that act for it"}},
+		"people, and not the requester": {Terms{}, Terms{FourEyes: true, Needs: []Need{{"two", 2, nil}}}, []string{"votes: 2 different people", "not the requester, nor parties that act for it"}},
 		"sooner":                        {Terms{Expires: time.Hour}, Terms{Expires: time.Minute}, []string{"deadline after 1m, then it is rejected"}},
 		"no grants":                     {Terms{Grants: &GrantTerms{Scopes: GrantScopes()}}, Terms{}, []string{"no grants"}},
 		"grants of the same":            {Terms{Grants: &GrantTerms{Scopes: []GrantScope{GrantTime, GrantTask}}}, Terms{Grants: &GrantTerms{Scopes: GrantScopes()}}, nil},

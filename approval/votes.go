@@ -212,14 +212,17 @@ func (t *Tally) String() string {
 }
 
 // missing says what open needs lack.
-func missing(open []Need) string {
+func missing(open []Need) string { return listNeeds(open, "more") }
+
+// listNeeds says how many people have to approve, and of whom; anyone follows the number of a need without approvers.
+func listNeeds(needs []Need, anyone string) string {
 	var all []string
-	for _, n := range open {
+	for _, n := range needs {
 		text := fmt.Sprint(n.People)
 		if who := n.Approvers.groups(); len(who) > 0 {
 			text += " of " + visible.Shorten(strings.Join(who, " and "), maxValue)
 		} else {
-			text += " more"
+			text += " " + anyone
 		}
 		all = append(all, text)
 	}

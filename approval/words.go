@@ -19,7 +19,7 @@ func (t Terms) Words() []string {
 	}
 	add(true, "decisions: %s", joinDecisions(AllowedDecisions(KindCall, t), ", "))
 	if len(t.Needs) > 0 {
-		add(true, "votes: %s", missing(t.Needs))
+		add(true, "votes: %s", listNeeds(t.Needs, "different people"))
 	} else {
 		for _, group := range t.Approvers.groups() {
 			add(true, "approvers: %s", group)

@@ -61,7 +61,7 @@ func TestAskAnew(t *testing.T) {
 		}
 	}
 	reload(finance)
-	if more := stricter(olga); !slices.Equal(more, []string{"votes: 2 more, 1 of role cfo"}) {
+	if more := stricter(olga); !slices.Equal(more, []string{"votes: 2 different people, 1 of role cfo"}) {
 		t.Errorf("the gates demand %q", more)
 	}
 	for _, by := range []auth.Principal{vera, alice, pete} {

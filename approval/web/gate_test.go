@@ -47,7 +47,7 @@ func TestGate(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := w.get(alice, money)
-	w.has(p, http.StatusOK, []string{"name: payments", "hint: Pay {amount}", "The present gates demand more: votes: 2 more. Asking anew ends this approval and asks again", "Ask anew</button>"}, "name: strict")
+	w.has(p, http.StatusOK, []string{"name: payments", "hint: Pay {amount}", "The present gates demand more: votes: 2 different people. Asking anew ends this approval and asks again", "Ask anew</button>"}, "name: strict")
 	w.safe(money, p)
 	w.has(w.get(alice, page("transfer_money", map[string]any{"amount": 5, "to": "eve"})), http.StatusOK, []string{"hint: later", "name: strict"}, "Ask anew")
 	w.has(w.get(person("vera", auth.RoleViewer), money), http.StatusOK, []string{"as they were when it was asked"}, "Ask anew")
@@ -67,7 +67,7 @@ func TestGate(t *testing.T) {
 	if err := w.Reload(); err != nil {
 		t.Fatal(err)
 	}
-	w.has(w.get(alice, anew), http.StatusOK, []string{"demand more: votes: 3 more. Asking anew ends this approval, and its 1 vote, and asks"})
+	w.has(w.get(alice, anew), http.StatusOK, []string{"demand more: votes: 3 different people. Asking anew ends this approval, and its 1 vote, and asks"})
 }
 
 // into returns the first match of a pattern in a page.
