@@ -239,7 +239,7 @@
     if (up) down.delete(e.code); else down.add(e.code);
     if (presses && up) end(key); else if (presses) begin(key, e.timeStamp);
   });
-  capture(['click'], e => { by = e.pointerType ? pointer : key; });
+  capture(['click'], e => { by = e.pointerType || e.detail ? pointer : key; });
   document.addEventListener('submit', e => {
     if (!e.target.matches('[data-decides]')) return;
     const at = performance.now(), rushed = at - by.changed < moment || by.early && (by.held || at - by.ended < moment);

@@ -166,7 +166,7 @@ func (d *entering) askAgain(c *fold.Call, x *examined, old *fold.Approval) error
 	} else {
 		// A person was asked about it before: ask again if in doubt.
 		x.verdict.Hint, x.verdict.Terms, x.verdict.Gates = old.Hint, old.Terms, old.Gates
-		if mask, _ := d.policy(c).Mask(c.Tool); len(mask) > len(old.Terms.Mask) { // the hint may have more
+		if mask, _ := d.policy(c).Mask(c.Tool); len(mask) > len(old.Terms.Mask) || old.Ask != "" && d.hides(c) { // the hint may have more
 			x.verdict.Hint = fmt.Sprintf("May the tool %s run?", visible.Quote(c.Tool, 80))
 		}
 		switch {
@@ -206,6 +206,7 @@ func (d *entering) entry(c *fold.Call, x *examined) *Execution {
 		used = len(answered)
 	}
 	var answers []tool.Answer
+	gone := map[string]bool{} // confirmations that are used up
 	for i, ask := range answered {
 		a := d.f.Approval(ask.Approval)
 		if a == nil || a.Resolution == nil || a.State == approval.Superseded {
@@ -221,6 +222,7 @@ func (d *entering) entry(c *fold.Call, x *examined) *Execution {
 		case kind != tool.AskConfirm:
 		case i < used: // the tool has gone on from it: an equal question is another
 			e.count(ask.Ask)
+			gone[a.ID] = true
 		default:
 			if e.Decided == nil {
 				e.Decided = map[string]bool{}
@@ -233,7 +235,7 @@ func (d *entering) entry(c *fold.Call, x *examined) *Execution {
 		}
 	}
 	newest := d.f.Newest(func(a *fold.Approval) bool {
-		return a == read || a.Call == c.ID && a.AskKind == string(tool.AskConfirm)
+		return a == read || a.Call == c.ID && a.AskKind == string(tool.AskConfirm) && !gone[a.ID]
 	})
 	if newest != read || d.f.Undecided(c) { // the newest has no answer that counts
 		e.Decision = nil
@@ -485,6 +487,9 @@ func (d *entering) askOutcome(c *fold.Call, x *examined) error {
 		a.Hint += fmt.Sprintf(" The tool %s has changed since its call was approved.", c.Tool)
 	}
 	a.Terms = approval.OutcomeTerms(d.termsOf(c, x))
+	if old := d.f.Approval(x.supersedes); old != nil && old.Kind == approval.KindOutcome {
+		a.Terms = old.Terms.Both(a.Terms)
+	}
 	if err := d.fill(c, x, a); err != nil {
 		return d.notRun(c, task.OutcomeInvalid, err.Error())
 	}

@@ -141,6 +141,30 @@ func TestApprovedCallWaitsForADay(t *testing.T) {
 	}
 }
 
+// Where a gate hides what a running tool says, the question about the call has none of it.
+func TestConfirmedCallThatWaitedHidesWords(t *testing.T) {
+	t.Parallel()
+	for name, gate := range map[string]approval.Gate{
+		"masked": {Tool: "pay", When: over(100), Terms: approval.Terms{Mask: []string{"/amount"}}},
+		"kept":   {Tool: "ship", Terms: approval.Terms{MaskTask: true}},
+	} {
+		k := newDesk(t, func(r *rules.Rules) { r.Policy = policy(t, gate) }, &fake{name: "pay", schema: amounts("")}, &fake{name: "ship", schema: amounts("")})
+		n, calls := 1, []task.PlannedCall{call("pay", 1)}
+		if name == "kept" {
+			n, calls = 2, append(calls, call("ship", 1))
+		}
+		k.begin(calls...)
+		k.ends("c1.1", rules.RunEnded{Asks: []rules.ToolQuestion{{ID: "first", Question: tool.Question{Kind: tool.AskConfirm, Hint: "pay to DE12345?"}}}})
+		k.shelf.down = errors.New("down")
+		k.decide(id(n), approval.Approve)
+		k.shelf.down, k.now = nil, k.now.Add(25*time.Hour)
+		k.step()
+		if a := k.approval(n + 1); strings.Contains(a.Hint, "DE12345") || !strings.Contains(a.Hint, "pay") {
+			t.Errorf("%s: it is asked about with %q", name, a.Hint)
+		}
+	}
+}
+
 // A confirmation of over a day before its tool can be reached again is asked about again, too: with the new
 // approval the call goes on from the confirmation.
 func TestConfirmedCallWaitsForADay(t *testing.T) {

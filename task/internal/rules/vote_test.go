@@ -341,6 +341,41 @@ func TestFourEyesAfterTheQuestion(t *testing.T) {
 	}
 }
 
+// A question about an outcome that replaces another keeps the terms of that, whatever the gates demand now.
+func TestReplacedOutcomeKeepsItsTerms(t *testing.T) {
+	t.Parallel()
+	pay := &fake{name: "pay", schema: amounts("one")}
+	k := newDesk(t, nil, pay)
+	k.begin(call("pay", 1)) // no gate asks
+	k.rules.Policy = policy(t, approval.Gate{Name: "two", Tool: "pay", Terms: approval.Terms{FourEyes: true, Approvers: &approval.Approvers{Roles: []string{"finance"}}}})
+	k.dies()
+	k.rules.Policy = policy(t)
+	pay.schema = amounts("two")
+	k.mustPut(rules.Refresh{})
+	if a := k.one(); a.ID != id(2) || a.Kind != approval.KindOutcome || !a.Terms.FourEyes || a.Terms.Approvers == nil {
+		t.Errorf("%s is asked about %s with %+v", a.ID, a.Kind, a.Terms)
+	}
+}
+
+// A tool that takes a payload still reads the payload once a later confirmation is used up.
+func TestPayloadAfterAConfirmation(t *testing.T) {
+	t.Parallel()
+	k := newDesk(t, nil, &fake{name: "pay", gated: true, payload: true})
+	k.begin(task.PlannedCall{Tool: "pay"})
+	if err := k.answer(approval.Decision{ID: id(1), Type: approval.Approve, Payload: json.RawMessage(`{"max":5}`)}); err != nil {
+		t.Fatal(err)
+	}
+	k.confirms("c1.1", "first")
+	k.decide(id(2), approval.Approve)
+	k.wantEntries(2)
+	k.keeps("c1.1", `"step 7"`)
+	k.dies()
+	k.wantEntries(3)
+	if d := k.entered[2].Decision; d == nil || d.Payload == nil {
+		t.Errorf("the tool reads %+v, want the payload", d)
+	}
+}
+
 // A tool whose newest confirmation is superseded does not read the decision on the one before.
 func TestSupersededConfirmationHasNoDecision(t *testing.T) {
 	t.Parallel()
