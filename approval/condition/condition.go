@@ -72,7 +72,7 @@ var environment = sync.OnceValues(func() (*cel.Env, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, _ = e.Compile("unknown") // makes what the library shares among compilations with a name it does not know, but does not lock
+	_, _ = e.Compile("unknown") // at the first unknown name the library makes a list of all names, which other compilations read without a lock
 	return e, nil
 })
 

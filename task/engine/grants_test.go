@@ -931,10 +931,12 @@ func TestMakersOfGrants(t *testing.T) {
 			runInMemory(t, name+", "+starts, func(t *testing.T, w *world) {
 				maker := boss
 				maker.Roles = []string{auth.RoleApprover, "sre"}
+				other := maker // who decides about another call
+				other.Subject = "other"
 				var looks atomic.Int64
 				var changed atomic.Bool
 				w.cfg.Current = func(_ context.Context, was auth.Principal) (auth.Principal, error) {
-					if !changed.Load() {
+					if !changed.Load() || was.Subject == other.Subject {
 						return was, nil
 					}
 					return tc.now(int(looks.Add(1)), was)
@@ -960,7 +962,7 @@ func TestMakersOfGrants(t *testing.T) {
 				case "by a decision":
 					w.rest(id)
 					changed.Store(true)
-					w.must(w.engine.Approvals().Decide(w.ctx(), maker, approval.Decision{ID: w.onlyOne(id).ID, Type: approval.Approve}))
+					w.must(w.engine.Approvals().Decide(w.ctx(), other, approval.Decision{ID: w.onlyOne(id).ID, Type: approval.Approve}))
 				case "in a turn":
 					w.tools.release()
 				}

@@ -39,7 +39,7 @@ type batch struct {
 	fence    bool                 // take it
 	settles  bool                 // see Settles
 	voted    bool                 // a person has voted in it
-	decider  *decider             // who decides by it; nil: nobody, or nobody who can be looked up
+	decider  *decider             // who decides by it; nil: nobody, or see decides
 	troubled bool                 // a call has been postponed in it
 	told     bool                 // another writer has changed the log since the last draft
 	force    bool                 // continue though there is nothing to write

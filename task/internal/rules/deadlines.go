@@ -134,7 +134,9 @@ type Extend struct {
 
 // permitted returns a pending approval that somebody may decide, to whom it was shown with this digest.
 func (d *Draft) permitted(id, digest string, by approval.Decider) (*fold.Approval, error) {
-	d.decides(by.By)
+	if err := d.decides(by.By); err != nil {
+		return nil, err
+	}
 	a := d.f.Approval(id)
 	if a == nil {
 		return nil, approval.Unknown(id, d.f.AllApprovals())

@@ -177,7 +177,9 @@ func (d *Draft) decide(in Decisions, received *event.MessageReceived) error {
 	if repeats == len(decisions) { // also if all are settled: the same decision again has the same answer
 		return ErrNoChange
 	}
-	d.decides(in.By)
+	if err := d.decides(in.By); err != nil {
+		return err
+	}
 	if received != nil {
 		// Decisions may use the reserve; a message of up to minDecision is accepted even in a
 		// full log.

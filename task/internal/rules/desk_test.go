@@ -30,6 +30,7 @@ type desk struct {
 	shelf   *shelf
 	planner *steps
 	now     time.Time
+	current auth.Current // nil: everybody is as they were
 
 	header  store.Header
 	log     []store.Event
@@ -116,7 +117,7 @@ func (k *desk) newID() string {
 }
 
 func (k *desk) at() rules.At {
-	return rules.At{Ctx: k.t.Context(), Now: k.now, Running: func(call string) bool { return k.running[call] != nil }}
+	return rules.At{Ctx: k.t.Context(), Now: k.now, Current: k.current, Running: func(call string) bool { return k.running[call] != nil }}
 }
 
 // fold reads the log.

@@ -159,12 +159,18 @@ func (d *asking) maker(g *approval.Grant) (by auth.Principal, why string) {
 // decider is somebody who decides by a draft: as authenticated, and as known when it was made.
 type decider struct{ was, is auth.Principal }
 
-// decides makes the draft depend on who decides by it, unless they cannot be looked up: a person who was not
-// seen before is as they were authenticated.
-func (d *asking) decides(by auth.Principal) {
-	if is, err := d.current(by); err == nil {
-		d.decider = &decider{by, is}
+// decides makes the draft depend on who decides by it. A person who was not seen before is as they were
+// authenticated; a credential that has gone is found when it is authenticated again, before the commit.
+func (d *asking) decides(by auth.Principal) error {
+	is, err := d.current(by)
+	if _, gone := errors.AsType[*auth.WithdrawnError](err); gone {
+		return nil
 	}
+	if err != nil {
+		return fmt.Errorf("look up who decides: %w", err)
+	}
+	d.decider = &decider{by, is}
+	return nil
 }
 
 // current returns who somebody that has decided is now.

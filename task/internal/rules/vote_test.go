@@ -1,6 +1,7 @@
 package rules_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -338,6 +339,19 @@ func TestFourEyesAfterTheQuestion(t *testing.T) {
 		k.wantEntries(0)
 		k.vote(n, voter("erin"), approval.Approve, "")
 		k.wantEntries(1)
+	}
+}
+
+// Nobody decides while it cannot be looked up who they are; a person who was not seen before may.
+func TestDeciderWhoCannotBeLookedUp(t *testing.T) {
+	t.Parallel()
+	for _, failed := range []error{errors.New("the disk"), &auth.WithdrawnError{Unseen: true}} {
+		k := voteDesk(t, two)
+		k.current = func(context.Context, auth.Principal) (auth.Principal, error) { return auth.Principal{}, failed }
+		_, unseen := errors.AsType[*auth.WithdrawnError](failed)
+		if err := k.votes(1, voter("bob"), approval.Approve, ""); (err == nil) != unseen || err != nil && !errors.Is(err, failed) {
+			t.Errorf("with %v the vote = %v", failed, err)
+		}
 	}
 }
 
