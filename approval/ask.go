@@ -49,7 +49,7 @@ func (p *Policy) Always(t tool.Tool) (always bool) {
 	if p == nil {
 		return true
 	}
-	ownGate := !p.ignoreDeclared
+	ownGate := !p.ignoreDeclared || tool.IsDecision(t)
 	exact, others := p.index.of(t.Name())
 	for _, g := range exact {
 		if g.Conditional() {

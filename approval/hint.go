@@ -16,9 +16,9 @@ import (
 // itself.
 var placeholder = regexp.MustCompile(`\{[^{}]+\}`)
 
-// fill returns hint with its placeholders filled from args, each value as JSON text. A
-// placeholder that finds nothing stays as it is.
-func fill(hint string, args map[string]any) (string, error) {
+// FillHint returns hint with its placeholders, {name} or {/json/pointer}, filled from args, each
+// value as JSON text. A placeholder that finds nothing stays as it is.
+func FillHint(hint string, args map[string]any) (string, error) {
 	var failed error
 	filled := placeholder.ReplaceAllStringFunc(hint, func(source string) string {
 		v, ok := lookup(args, splitPointer(source[1:len(source)-1]))

@@ -31,14 +31,14 @@ func TestFill(t *testing.T) {
 	for _, tc := range tests {
 		t.Run(tc.text, func(t *testing.T) {
 			t.Parallel()
-			got, err := fill(tc.text, args)
+			got, err := FillHint(tc.text, args)
 			if err != nil || got != tc.want {
-				t.Errorf("fill() = %q, %v, want %q", got, err, tc.want)
+				t.Errorf("FillHint() = %q, %v, want %q", got, err, tc.want)
 			}
 		})
 	}
-	if _, err := fill("{x}", map[string]any{"x": math.NaN()}); err == nil {
-		t.Error("fill(NaN) = nil, want an error")
+	if _, err := FillHint("{x}", map[string]any{"x": math.NaN()}); err == nil {
+		t.Error("FillHint(NaN) = nil, want an error")
 	}
 }
 

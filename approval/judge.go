@@ -70,7 +70,7 @@ func (p *Policy) judge(ctx agent.ReadonlyContext, t tool.Tool, args map[string]a
 	if p == nil {
 		return j.broken("there is no policy")
 	}
-	ownGate := !p.ignoreDeclared
+	ownGate := !p.ignoreDeclared || tool.IsDecision(t)
 	exact, others := p.index.of(j.name)
 	j.mask, j.keeps = p.Mask(j.name)
 	for _, g := range exact {
@@ -361,7 +361,7 @@ func (j *judgement) toolHint() string {
 
 // fill fills the text of a gate. Values may have methods, which may panic.
 func (j *judgement) fill(hint string) (string, error) {
-	return safely(func() (string, error) { return fill(hint, maskedArgs(j.args, j.mask)) })
+	return safely(func() (string, error) { return FillHint(hint, maskedArgs(j.args, j.mask)) })
 }
 
 func (j *judgement) problem(what string, err error) {

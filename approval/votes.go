@@ -195,6 +195,20 @@ func (a *Approval) Tally() *Tally {
 	return t
 }
 
+// Deciders returns the subjects of the persons by whose votes and decision a lets the call with this
+// digest run: the voters in their order, then the decider, each once.
+func (a *Approval) Deciders(digest string) (subjects []string) {
+	for _, v := range a.Votes {
+		if v.Digest == digest && !slices.Contains(subjects, v.By.Subject) {
+			subjects = append(subjects, v.By.Subject)
+		}
+	}
+	if r := a.Resolution; r != nil && !slices.Contains(subjects, r.By.Subject) {
+		subjects = append(subjects, r.By.Subject)
+	}
+	return subjects
+}
+
 // String returns the tally in words, such as "1 of 2: key:bob; missing: 1 of role finance".
 func (t *Tally) String() string {
 	text := fmt.Sprintf("%d of %d", t.Have, t.Need)

@@ -115,7 +115,7 @@ type DoneStep struct {
 type Result struct {
 	Call    tool.ToolCall
 	Outcome Outcome
-	Content json.RawMessage // of OutcomeOK and OutcomeResponded
+	Content json.RawMessage // of OutcomeOK and OutcomeResponded, and of a Refusal
 	Error   string          // of all other outcomes, for the planner to read
 	// Decision is a person's last decision about the call, or "", and Note the reason given
 	// with it, in that person's words. After an edit, Call has the arguments of the edit, and
@@ -128,6 +128,12 @@ type Result struct {
 	// SkipSummarization, WithholdResult, TransferToAgent and Escalate are for planners with a model, as package
 	// llm; for any other they are information.
 	Actions agent.EventActions
+}
+
+// Refusal reports whether Content is the result that a [tool.DecisionTool] has for a call that was
+// not approved: the call has done what it was for.
+func (r *Result) Refusal() bool {
+	return r.Content != nil && (r.Outcome == OutcomeRejected || r.Outcome == OutcomeExpired)
 }
 
 // Outcome is how a call ended. Its values are on disk.

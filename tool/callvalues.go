@@ -19,6 +19,7 @@ type CallValues struct {
 	Resumption   *Resumption                        // Resumed
 	Attempt      int                                // Attempt
 	DecidedAt    time.Time                          // DecidedAt
+	Approval     Approval                           // ApprovalOf
 	Private      bool                               // Private
 }
 

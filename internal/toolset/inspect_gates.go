@@ -47,7 +47,7 @@ func (t *ToolInfo) Decision() (a approval.Action, sometimes bool) {
 func (i *inspection) gatesOf(t tool.Tool, info *ToolInfo, entry *config.Tool, n int) []GateInfo {
 	own, changed := i.ownGates(t, info, entry, n), info.Changed()
 	void := ""
-	if i.conf.DeclaredGates == config.IgnoreDeclared {
+	if ignored(i.conf, t) {
 		void = "declared_gates is ignore"
 	}
 	var all []GateInfo

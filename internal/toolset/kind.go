@@ -48,6 +48,7 @@ func kinds() []Kind {
 		openapi{base{config.KindOpenAPI}},
 		remoteAgent{base{config.KindAgent}},
 		finder{base{config.KindSearch}},
+		decision{base{config.KindAsk}},
 		native{base{config.KindBuiltin}},
 	}
 }

@@ -80,6 +80,6 @@ func tags(t tool.Tool, c *config.Config) []string {
 	add(says.ReadOnly, "read-only")
 	add(says.Idempotent, "idempotent")
 	add(says.Destructive, "destructive")
-	add(t.RequiresApproval() && c.DeclaredGates != config.IgnoreDeclared, "needs approval")
+	add(t.RequiresApproval() && !ignored(c, t), "needs approval")
 	return tags
 }

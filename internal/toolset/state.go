@@ -216,7 +216,7 @@ func (s *State) asked(t tool.Tool) string {
 			return "of " + s.gateOrigin(i).String()
 		}
 	}
-	if !declares(t) || s.conf.DeclaredGates == config.IgnoreDeclared {
+	if !declares(t) || ignored(s.conf, t) {
 		return ""
 	}
 	for i, e := range s.conf.Tools.Entries {
@@ -231,6 +231,11 @@ func (s *State) asked(t tool.Tool) string {
 func declares(t tool.Tool) (asks bool) {
 	defer func() { asks = recover() != nil || asks }()
 	return t.RequiresApproval()
+}
+
+// ignored reports whether declared_gates turns off the gate that a tool itself declares.
+func ignored(c *config.Config, t tool.Tool) bool {
+	return c.DeclaredGates == config.IgnoreDeclared && !tool.IsDecision(t)
 }
 
 // gateOrigin returns where gate i of the policy was configured.

@@ -110,7 +110,7 @@ func (c *checking) reach(i int) {
 		}
 		c.at(i, "has no effect: %s %s the last word about every call of its tools", c.names(by), have)
 	case g.Action != approval.ActionAllow:
-	case c.conf.DeclaredGates == config.IgnoreDeclared:
+	case c.conf.DeclaredGates == config.IgnoreDeclared && !slices.ContainsFunc(g.Patterns(), func(name string) bool { return c.tools[name] != nil && tool.IsDecision(c.tools[name]) }):
 		c.at(i, "has no effect: with declared_gates: ignore no tool asks by itself, and an allow overrides nothing else")
 	case !slices.ContainsFunc(g.Patterns(), func(p string) bool { return !strings.Contains(p, "*") }):
 		c.at(i, "has no effect: only an allow with the exact name of a tool overrides what the tool asks by itself")

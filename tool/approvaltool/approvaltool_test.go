@@ -1,7 +1,6 @@
 package approvaltool_test
 
 import (
-	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
@@ -58,55 +57,6 @@ func wantResult(t *testing.T, s *a2aservertest.Server, done *a2a.Task, want stri
 	if got := strings.TrimSpace(s.Text(done)); !strings.HasPrefix(got, want) {
 		t.Errorf("result = %s, want %s", got, want)
 	}
-}
-
-func TestRequestApproval(t *testing.T) {
-	t.Parallel()
-	args := map[string]any{"action": "Delete the cluster", "reason": "It is not used.", "details": map[string]any{"nodes": 3.0}}
-
-	t.Run("approved", func(t *testing.T) {
-		t.Parallel()
-		s := serve(t, nil)
-		asked := s.SendMessage(call("request_approval", args))
-		pending := s.Pending(asked)
-		if len(pending) != 1 || pending[0].Kind != approval.KindCall || pending[0].Hint != "Delete the cluster\nReason: It is not used." {
-			t.Fatalf("pending = %+v", pending)
-		}
-		var details any
-		if err := json.Unmarshal(pending[0].Payload, &details); err != nil {
-			t.Errorf("payload %s: %v", pending[0].Payload, err)
-		}
-		s.Approve(asked)
-		wantResult(t, s, s.Wait(asked.ID, a2a.TaskStateCompleted), `{"approved":true}`)
-	})
-	t.Run("rejected", func(t *testing.T) {
-		t.Parallel()
-		s := serve(t, nil)
-		asked := s.SendMessage(call("request_approval", args))
-		s.Reject(asked, "Friday")
-		wantResult(t, s, s.Wait(asked.ID, a2a.TaskStateCompleted), `{"approved":false,"reason":"Friday"}`)
-	})
-	t.Run("overdue", func(t *testing.T) {
-		t.Parallel()
-		s := serve(t, map[string]string{"deadlines.expires": "1h"})
-		asked := s.SendMessage(call("request_approval", args))
-		s.Advance(2 * time.Hour)
-		wantResult(t, s, s.Wait(asked.ID, a2a.TaskStateCompleted), `{"approved":false,"expired":true,"reason":"nobody answered by `)
-	})
-	t.Run("whatever the gates say", func(t *testing.T) {
-		t.Parallel()
-		s := serve(t, map[string]string{"declared_gates": "ignore"})
-		if asked := s.SendMessage(call("request_approval", args)); asked.Status.State != a2a.TaskStateInputRequired {
-			t.Errorf("the task is %s, want input-required", asked.Status.State)
-		}
-	})
-	t.Run("without an action", func(t *testing.T) {
-		t.Parallel()
-		s := serve(t, nil)
-		if failed := s.SendMessage(call("request_approval", map[string]any{"action": ""})); failed.Status.State != a2a.TaskStateFailed {
-			t.Errorf("the task is %s, want failed", failed.Status.State)
-		}
-	})
 }
 
 func TestAskUser(t *testing.T) {

@@ -44,7 +44,10 @@ func askUser(ctx tool.Context, q question) (map[string]any, error) {
 		return nil, &tool.Suspension{Asks: []tool.Question{a}}
 	}
 	answer := resumed.Answers[0]
-	result := outcome(answer)
+	result := map[string]any{}
+	if answer.Reason != "" {
+		result["reason"] = answer.Reason
+	}
 	switch answer.State {
 	case tool.AnswerResponded:
 		var v any
@@ -53,6 +56,7 @@ func askUser(ctx tool.Context, q question) (map[string]any, error) {
 		}
 		result["answer"] = v
 	case tool.AnswerExpired:
+		result["expired"] = true
 	default:
 		result["declined"] = true
 	}

@@ -51,6 +51,7 @@ func toolKinds() []toolKind {
 		openapiKind(),
 		agentKind(),
 		searchKind(),
+		askKind(),
 		builtinKind(),
 	}
 }

@@ -149,6 +149,9 @@ func (d *advancing) decided(c *fold.Call) (*Execution, error) {
 		if a.Kind == approval.KindOutcome {
 			return nil, d.finish(c, task.OutcomeUnknown, nil, "the result of the call is unknown and nobody decided in time", nil)
 		}
+		if refused, err := d.refused(c, task.OutcomeExpired, "expired"); refused || err != nil {
+			return nil, err
+		}
 		return nil, d.notRun(c, task.OutcomeExpired, "nobody approved the call in time")
 	default:
 		return nil, fmt.Errorf("call %s is decided by approval %s, which is %s", c.ID, a.ID, a.State)

@@ -286,6 +286,9 @@ func (d *entering) rejectedAgain(c *fold.Call, before *fold.Approval) error {
 	if why := before.Resolution.Reason; why != "" {
 		text += ": " + why
 	}
+	if refused, err := d.refused(c, task.OutcomeRejected, text); refused || err != nil {
+		return err
+	}
 	d.artifact(&event.ArtifactUpdate{ID: c.ID, Name: c.Tool, Parts: event.TextPart(visible.Text(text)), Last: true})
 	return d.notRun(c, task.OutcomeRejected, text)
 }

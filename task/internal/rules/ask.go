@@ -92,7 +92,7 @@ func annotationsOf(t tool.Tool) (is tool.Annotations) {
 // repeatable reports whether a tool says that repeating its calls has no further effect.
 func repeatable(t tool.Tool) bool {
 	is := annotationsOf(t)
-	return is.ReadOnly || is.Idempotent
+	return is.ReadOnly || is.Idempotent || tool.IsDecision(t)
 }
 
 // hasRun reports whether a call may have had an effect before its process died, so that a

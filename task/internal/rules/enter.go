@@ -34,6 +34,7 @@ type Execution struct {
 	Decided   map[string]bool       // confirmations that the call has asked for since its state was kept: by id, whether approved
 	Asked     map[string]int        // confirmations before that, by content: the number of the last
 	DecidedAt time.Time             // see [tool.DecidedAt]
+	Approval  tool.Approval         // see [tool.ApprovalOf]
 	Decision  *ToolConfirmation     // the newest that the tool may read; nil if there is none, or it has asked since
 	Output    int64                 // bytes that the call had published by its newest suspension
 
@@ -136,12 +137,15 @@ func (d *entering) mayEnter(c *fold.Call, l look) (*Execution, error) {
 	}
 	d.entering++
 	e := d.entry(c, &x)
+	e.Approval = tool.Approval{ID: d.f.View.IDs().Task + "." + c.ID, By: []string{tool.ByPolicy}}
 	if grant != nil {
 		e.DecidedAt = grant.Resolution.At
+		e.Approval = tool.Approval{ID: grant.ID, By: grant.Deciders(grant.GrantedDigest())}
 	}
 	if e.standing = standing; standing != nil {
 		standing.promised++
 		e.DecidedAt = d.at.Now
+		e.Approval.By, e.Approval.Grant = []string{standing.by.Subject}, standing.ID
 	}
 	if first && grant == nil {
 		e.verdict = x.said()

@@ -76,10 +76,40 @@ func (d *entering) rejected(c *fold.Call, a *fold.Approval) error {
 	if a.Kind == approval.KindOutcome {
 		return d.finish(c, task.OutcomeUnknown, nil, text, nil)
 	}
+	if refused, err := d.refused(c, task.OutcomeRejected, a.Resolution.Reason); refused || err != nil {
+		return err
+	}
 	if c.Attempt == 0 {
 		d.artifact(&event.ArtifactUpdate{ID: c.ID, Name: c.Tool, Parts: event.TextPart(visible.Text(text)), Last: true})
 	}
 	return d.notRun(c, task.OutcomeRejected, text)
+}
+
+// refused ends a call of a [tool.DecisionTool] that was not approved with the result that the tool
+// has for that, and reports whether it did. Any other tool, and a tool that panics, has none; nor has
+// a call that has started: its outcome is unknown.
+func (d *entering) refused(c *fold.Call, outcome task.Outcome, reason string) (bool, error) {
+	l := d.look(c)
+	if l.entry == nil || c.Attempt > 0 || !tool.IsDecision(l.entry.Tool) {
+		return false, nil
+	}
+	result, err := refusalOf(l.entry.Tool, reason)
+	if err != nil {
+		d.rules.report(Problem{Task: d.f.View.TaskID(), What: "a tool has no result for a refusal, so its call is rejected", Err: d.redact(c, err)})
+		return false, nil
+	}
+	return true, d.complete(c, outcome, result)
+}
+
+// refusalOf returns the result of a decision tool for a refusal. A panic is an error.
+func refusalOf(t tool.Tool, reason string) (_ json.RawMessage, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the tool panicked: %v", p)
+		}
+	}()
+	decision, _ := tool.As[tool.DecisionTool](t)
+	return event.EncodeValue(decision.Refusal(reason))
 }
 
 func rejection(a *fold.Approval) string {

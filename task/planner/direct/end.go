@@ -25,7 +25,7 @@ func end(p *task.Progress) *task.End {
 		for i := range s.Calls {
 			r := &s.Calls[i]
 			verdict, ok := verdictOf(r.Outcome)
-			if ok {
+			if ok || r.Refusal() {
 				if note := noteOf(r); note != "" {
 					notes = append(notes, note)
 				}
@@ -76,7 +76,7 @@ func lineOf(r *task.Result, verdict string) string {
 func noteOf(r *task.Result) string {
 	switch {
 	case r.Decision == approval.Edit:
-		return withText(nameOf(r)+" ran with arguments that an approver changed", r.Note)
+		return withText(nameOf(r)+" was approved with other arguments", r.Note)
 	case r.Note != "":
 		return withText(nameOf(r)+" was decided with a note", r.Note)
 	}

@@ -94,7 +94,7 @@ func TestEnd(t *testing.T) {
 		{"edited, and approved with a note", []task.Result{
 			{Call: tool.ToolCall{ID: "c1.a", Name: "a"}, Outcome: task.OutcomeOK, Decision: approval.Edit, Note: "less"}, result("b", task.OutcomeError, "no route"),
 			{Call: tool.ToolCall{ID: "c1.c", Name: "c"}, Outcome: task.OutcomeOK, Decision: approval.Approve, Note: "once\nonly"}, {Outcome: task.OutcomeOK, Decision: approval.Approve},
-		}, a2a.TaskStateCompleted, "b (c1.b) failed: no route\na (c1.a) ran with arguments that an approver changed: less\nc (c1.c) was decided with a note: once\n  only"},
+		}, a2a.TaskStateCompleted, "b (c1.b) failed: no route\na (c1.a) was approved with other arguments: less\nc (c1.c) was decided with a note: once\n  only"},
 		{"canceled", []task.Result{result("a", task.OutcomeCanceled, "")}, a2a.TaskStateCanceled, "a (c1.a) was canceled"},
 		{"an outcome of a later version", []task.Result{result("a", "lost", "")}, a2a.TaskStateFailed, "a (c1.a) ended as lost"},
 		{"an error that passes for a line of ours", []task.Result{result("a", task.OutcomeRejected, "the call was rejected: no\nb (c1.b) succeeded")}, a2a.TaskStateCanceled, "a (c1.a) was rejected: no\n  b (c1.b) succeeded"},

@@ -18,8 +18,8 @@ const (
 // result returns the result of a call as the model is told of it, in the role of a tool, with at
 // most so many bytes.
 func (w *Words) result(r *task.Result, most int) string {
-	switch r.Outcome {
-	case task.OutcomeOK, task.OutcomeResponded:
+	switch {
+	case r.Outcome == task.OutcomeOK, r.Outcome == task.OutcomeResponded, r.Refusal():
 		if why := notFollowed(r); why != "" {
 			return cut(string(encode(map[string]string{"error": why})), most)
 		}
@@ -32,13 +32,12 @@ func (w *Words) result(r *task.Result, most int) string {
 			text += "\n[The user was asked: " + prompt(r) + "]"
 		}
 		return text
-	case task.OutcomeRejected:
+	case r.Outcome == task.OutcomeRejected:
 		text := fill(w.Rejected, "tool_name", r.Call.Name)
 		if r.Decision == "" { // on this call: the error names the earlier rejection
 			return cut(text+" "+r.Error, most)
 		}
 		return w.noted(text, r.Note)
-	case task.OutcomeError, task.OutcomeInvalid, task.OutcomeDenied, task.OutcomeExpired, task.OutcomeUnknown, task.OutcomeCanceled:
 	}
 	return cut(string(encode(map[string]string{"error": r.Error})), most)
 }

@@ -47,7 +47,7 @@ func newToolContext(ctx context.Context, r *Run) *toolContext {
 	x.values = tool.CallValues{
 		Checked: r.entry.Checked(), Confirmer: x, Checkpointer: x, Reporter: x, Asker: x,
 		Confirmation: r.entry.Decision, Resumption: r.entry.Resumed,
-		Attempt: r.entry.Attempt, DecidedAt: r.entry.DecidedAt, Private: r.entry.Private(),
+		Attempt: r.entry.Attempt, DecidedAt: r.entry.DecidedAt, Approval: r.entry.Approval, Private: r.entry.Private(),
 	}
 	x.Context = tool.ContextWithCallValues(ctx, &x.values)
 	return x

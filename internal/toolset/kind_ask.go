@@ -1,0 +1,32 @@
+package toolset
+
+import (
+	"a2a-server/approval"
+	"a2a-server/internal/app/config"
+	"a2a-server/tool"
+	"a2a-server/tool/agent"
+	"a2a-server/tool/approvaltool"
+)
+
+// decision is the kind of tools whose result is a decision, ask.
+type decision struct{ base }
+
+// Asks implements [Kind].
+func (decision) Asks() Asking { return AskedByTool }
+
+// Make makes the tool of an entry.
+func (decision) Make(_ *maker, e *entry) (key string, err error) {
+	c := &e.config
+	out := approvaltool.Config{Name: c.Name, Description: c.Description, Parameters: parameters(c)}
+	if hint := config.Own[config.AskTool](c).Hint; hint != "" {
+		out.Hint = func(_ agent.ReadonlyContext, args map[string]any) (string, error) {
+			return approval.FillHint(hint, args)
+		}
+	}
+	t, err := approvaltool.New(out)
+	if err != nil {
+		return "args", err
+	}
+	e.made = tool.NewToolset(e.name(), t)
+	return "", nil
+}
