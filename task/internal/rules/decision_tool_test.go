@@ -116,6 +116,8 @@ func TestDecisionToolAfterACrash(t *testing.T) {
 	if len(k.pending()) > 0 {
 		t.Errorf("%d approvals are pending, want none", len(k.pending()))
 	}
+	k = newVerdictDesk(t, v, 1)
+	k.decide(id(1), approval.Approve)
 	v.schema = amounts("of another tool")
 	k.rules.Tools = tool.NewRegistry(tool.NewToolset("shop", v))
 	k.dies()
