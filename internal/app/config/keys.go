@@ -62,7 +62,7 @@ func (c *Config) keys() []key {
 		one("idempotency", "true", setting.Bool(&c.Idempotency), "A message sent again with the same id and content returns the same task, for at least an hour."),
 		one("keywords", "true", setting.Bool(&c.Keywords), "A single word, such as yes or reject, may answer the only pending question."),
 		one("hold_siblings", "false", setting.Bool(&c.HoldSiblings), "The calls of a step start only when all of them have been decided."),
-		one("declared_gates", "ask", setting.Choice(&c.DeclaredGates, "a setting of declared_gates", AskDeclared, IgnoreDeclared), "With ignore only configured gates ask, not those that tools declare."),
+		one("declared_gates", "ask", setting.Choice(&c.DeclaredGates, "a setting of declared_gates", AskDeclared, IgnoreDeclared), "With ignore only configured gates ask, not those that tools declare, except ask tools and request_approval."),
 		one("provider_error", "pending", setting.Choice(&c.ProviderError, "a setting of provider_error", KeepPending, FailCall), "In a Go program: an error of its decider leaves the call pending, or fails it."),
 		one("deadlines.expires", "168h", setting.Deadline(&c.Terms.Expires, 0), "How long an approval may be pending, unless its gate has a time."),
 		one("deadlines.on_expiry", "reject", setting.Choice(&c.Terms.OnExpiry, "an outcome of a deadline", expiries()...), "Effect of the deadline: reject the call, cancel the task, or keep waiting."),
