@@ -135,7 +135,7 @@ func TestAsk(t *testing.T) {
 			}
 			got := decision(t, s.As(alice).Wait(sent.ID, a2a.TaskStateCompleted))
 			if id, has := tt.want["approval"]; has {
-				tt.want["approval"] = string(sent.ID) + id.(string)
+				tt.want["approval"] = fmt.Sprint(sent.ID, id)
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("result (-want +got):\n%s", diff)
