@@ -222,13 +222,14 @@ func TestToolsCallLines(t *testing.T) {
 	}
 }
 
-// A rejected question is not the end of the call, whose result is printed.
+// A tool whose result is the decision ends well also when that is no, and was not approved.
 func TestToolsCallAnsweredNo(t *testing.T) {
 	t.Parallel()
 	s := withFile(t, calling).open("request_approval", "action=Pay?\n  arguments: {}", "reason=why")
 	s.expect("  | Pay?\n  |   arguments: {}\n")
-	s.answer("Approve? [y/N/reason] ", "n")
-	s.ends(0, `{"approved":false}`+"\n")
+	s.answer(approvePrompt, "n")
+	s.ends(3, "")
+	s.expect("request_approval was not approved")
 }
 
 // Only what a gate allows is offered.

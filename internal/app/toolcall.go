@@ -87,11 +87,14 @@ func call(ctx context.Context, p *cli.Program, options a2aserver.Config, name, t
 		return fmt.Errorf("%w\n'a2a-server tools list' has the tools and their problems, 'a2a-server tools show' the arguments of one", wrong)
 	case err != nil:
 		return err
-	case end.OK:
+	case end.OK && !end.Refused: // a tool whose result is the decision also ends well if that is no
 		return nil
 	}
 	why := visible.Text(end.Text)
-	if why == "" {
+	switch {
+	case why == "" && end.Refused:
+		why = visible.Line(name) + " was not approved"
+	case why == "":
 		why = visible.Line(name) + " did not succeed"
 	}
 	if end.Refused {
