@@ -29,9 +29,10 @@ func (v *voters) refund(id, args string) (taskAnswer, string) {
 	return v.sendAs(v.t, message(id, "/refund "+args), v.header("alice")...)
 }
 
-// result returns the data of a task's only artifact as alice sees it.
+// result waits for the end of a task, and returns the data of its only artifact as alice sees it.
 func (v *voters) result(task string) (data map[string]any) {
 	v.t.Helper()
+	until(v.t, "the task has ended", func() bool { return v.state(task) == "TASK_STATE_COMPLETED" })
 	_, text := v.do(v.t, http.MethodGet, "/tasks/"+task, "", v.header("alice")...)
 	var got struct {
 		Artifacts []struct {
