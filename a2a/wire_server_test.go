@@ -106,7 +106,7 @@ func wirePolicy(t testing.TB) *approval.Policy {
 		}
 	}
 	p, err := approval.NewPolicy(approval.PolicyConfig{Gates: []approval.Gate{
-		{Name: "vault", Tool: "wipe", When: says("vault"), Terms: approval.Terms{FourEyes: true, Destructive: true, AuthRequired: true}},
+		{Name: "vault", Tool: "wipe", When: says("vault"), Terms: approval.Terms{FourEyes: true, Destructive: true, WaitingState: approval.WaitsAuth}},
 		{Name: "production", Tool: "deploy", When: says("production"), Terms: approval.Terms{Destructive: true}},
 		{Tool: "wipe", Terms: approval.Terms{FourEyes: true, Destructive: true}},
 		{Tool: "deploy", Terms: approval.Terms{Expires: time.Hour}},

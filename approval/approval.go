@@ -65,13 +65,12 @@ type Terms struct {
 	Allowed   []DecisionType `json:"allowed,omitempty"`   // nil: all that the kind has
 	FourEyes  bool           `json:"fourEyes,omitempty"`  // not the requester, nor its chain
 	Elsewhere bool           `json:"elsewhere,omitempty"` // not answered by the A2A client
-	// AuthRequired makes a task wait in auth-required, not in input-required, if only other
-	// principals than its owner can continue it: in input-required, clients may ask a user
-	// without that right.
-	AuthRequired bool `json:"authRequired,omitempty"`
-	Destructive  bool `json:"destructive,omitempty"` // a word approves it only with its code
-	NoText       bool `json:"noText,omitempty"`      // text never decides it, be it JSON
-	CancelsTask  bool `json:"cancelsTask,omitempty"` // a rejection cancels the task
+	// WaitingState is the state in which a task waits for a decision that its client may not make;
+	// "": [WaitsWorking].
+	WaitingState WaitingState `json:"waitingState,omitempty"`
+	Destructive  bool         `json:"destructive,omitempty"` // a word approves it only with its code
+	NoText       bool         `json:"noText,omitempty"`      // text never decides it, be it JSON
+	CancelsTask  bool         `json:"cancelsTask,omitempty"` // a rejection cancels the task
 	// Approvers restricts deciders; nil: every principal with the right to decide the
 	// approvals of the task. It grants no right to decide, see [auth.Decide].
 	Approvers *Approvers `json:"approvers,omitempty"`
@@ -142,6 +141,10 @@ type Approval struct {
 	Gates []AskedGate `json:"gates,omitempty"`
 	// Kept says that another call of the task keeps it, see Terms.MaskTask.
 	Kept bool `json:"kept,omitempty"`
+	// Waits is the state in which the task waits for a, as the terms say, if its client may not decide a;
+	// "": the client may, and the state is input-required. It is set when a is asked, and when it is
+	// escalated: see [Approval.WaitsFor].
+	Waits WaitingState `json:"waits,omitempty"`
 	// Later says that the task had further messages before, or has asked another question since: a word may
 	// answer something else.
 	Later bool `json:"later,omitempty"`
@@ -165,12 +168,6 @@ type Approval struct {
 	Resolution *Resolution `json:"resolution,omitempty"` // nil while pending
 }
 
-// Elsewhere reports whether the A2A client cannot decide: the terms say so, or the requester
-// is none of the approvers.
-func (a *Approval) Elsewhere() bool {
-	return a.Terms.Elsewhere || a.Terms.FourEyes || a.AskKind == "auth" || !a.Terms.Includes(a.Requester, a.facts(a.Args))
-}
-
 // restored reports whether the task was restored from a backup before a was asked, so that
 // decisions from the time after the backup may arrive again. They do not know the id of a.
 func (a *Approval) restored() bool { return markOf(a.ID) != "" }
@@ -178,13 +175,6 @@ func (a *Approval) restored() bool { return markOf(a.ID) != "" }
 // OfRestoredCall reports whether a was asked after a restoration from a backup, about a call that was
 // planned before it: the call may have been decided, and may have run, in the time that was lost.
 func (a *Approval) OfRestoredCall() bool { return markOf(a.ID) != markOf(a.Call) }
-
-// AuthRequired reports whether a task that waits for a alone does so in auth-required: its own
-// conversation cannot answer, and the gate asks for that state, or the tool wants an
-// authorisation.
-func (a *Approval) AuthRequired() bool {
-	return a.Elsewhere() && (a.Terms.AuthRequired || a.AskKind == "auth")
-}
 
 // AcceptsPayload reports whether an answer to a may have a payload: the tool declares that it
 // takes a payload, or asked with its own. Any other tool would ignore it, although its sender

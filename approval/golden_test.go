@@ -90,10 +90,10 @@ func fullApproval() Approval {
 		Agent: "bank", Tool: "transfer", Definition: "def0", Args: json.RawMessage(`{"to":"bob","amount":100}`), Digest: "d1",
 		About: &About{Description: "Sends money.", Declared: []string{"destructive"}, Claimed: []string{"open world"}},
 		Hint:  "Send 100 to bob?", Payload: json.RawMessage(`{"fee":1}`), TakesPayload: true, Ask: "fee", AskKind: AskConfirm, Held: true,
-		Schema: json.RawMessage(`{"type":"object"}`), Attempt: 2, Kept: true, Later: true, Code: "k7m2qzxd", WrongCodes: 1,
+		Schema: json.RawMessage(`{"type":"object"}`), Attempt: 2, Kept: true, Waits: WaitsAuth, Later: true, Code: "k7m2qzxd", WrongCodes: 1,
 		Terms: Terms{
 			Gate: "big", Expires: time.Hour, OnExpiry: ExpiryKeeps, Allowed: []DecisionType{Approve, Edit, Reject},
-			FourEyes: true, Elsewhere: true, Destructive: true, NoText: true, CancelsTask: true, AuthRequired: true,
+			FourEyes: true, Elsewhere: true, Destructive: true, NoText: true, CancelsTask: true, WaitingState: WaitsAuth,
 			Approvers: &Approvers{Roles: []string{"sre"}, Subjects: []string{"corp:alice"}, All: []Approvers{{Roles: []string{"legal"}}, {Subjects: []string{"key:dora"}}}, When: "args.to in decider.roles", Escalated: []string{"treasury"}},
 			Needs:     []Need{{"big", 2, nil}, {"money", 1, &Approvers{Roles: []string{"finance"}, Subjects: []string{"key:dora"}}}}, Human: true,
 			Risk: RiskHigh, Mask: []string{"/to"}, MaskTask: true, Notify: []string{"ops"}, Remind: time.Minute, Escalate: Escalation{After: time.Minute, Notify: []string{"oncall"}, AddRoles: []string{"treasury"}},
@@ -123,6 +123,8 @@ func TestGoldenApproval(t *testing.T) {
 	t.Parallel()
 	full := fullApproval()
 	checkFull(t, reflect.ValueOf(full), "Approval")
+	checkGolden(t, "approval-waits.v2.json", full)
+	full.Waits = "" // from before there was such a field
 	checkGolden(t, "approval-kept.v2.json", full)
 	full.Kept = false // from before there was such a field
 	checkGolden(t, "approval-gates.v2.json", full)
@@ -163,7 +165,7 @@ func TestGoldenApproval(t *testing.T) {
 	checkGolden(t, "approval-held.v1.json", full)
 	full.Held = false // from before there was such a field
 	checkGolden(t, "approval-auth.v1.json", full)
-	full.Terms.AuthRequired = false // likewise
+	full.Terms.WaitingState = "" // likewise
 	checkGolden(t, "approval-payload.v1.json", full)
 	full.TakesPayload = false // likewise
 	checkGolden(t, "approval.v1.json", full)

@@ -78,7 +78,7 @@ func mergeTerms(all []Terms, asked [][]Need, onExpiry OnExpiry) Terms {
 		}
 		t.FourEyes = t.FourEyes || x.FourEyes
 		t.Elsewhere = t.Elsewhere || x.Elsewhere
-		t.AuthRequired = t.AuthRequired || x.AuthRequired
+		t.WaitingState = interrupting(t.WaitingState, x.WaitingState)
 		t.Destructive = t.Destructive || x.Destructive
 		t.NoText = t.NoText || x.NoText
 		t.CancelsTask = t.CancelsTask || x.CancelsTask
@@ -127,8 +127,9 @@ func (o OnExpiry) rank() int {
 }
 
 // Same reports whether two approvals with these terms demand the same: they are stored as the
-// same.
+// same, apart from the state in which the task waits.
 func (t Terms) Same(u Terms) bool {
+	t.WaitingState, u.WaitingState = "", ""
 	x, errX := json.Marshal(t)
 	y, errY := json.Marshal(u)
 	return errX == nil && errY == nil && bytes.Equal(x, y)

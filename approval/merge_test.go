@@ -20,7 +20,7 @@ func TestGatesThatAskTogether(t *testing.T) {
 	t.Parallel()
 	sre, legal := &Approvers{Roles: []string{"sre"}}, &Approvers{Roles: []string{"legal"}, Subjects: []string{"key:dora"}}
 	failing := when(false, errors.New("boom"))
-	strict := Terms{Expires: time.Hour, FourEyes: true, Elsewhere: true, AuthRequired: true, Destructive: true, NoText: true, CancelsTask: true, Approvers: legal}
+	strict := Terms{Expires: time.Hour, FourEyes: true, Elsewhere: true, WaitingState: WaitsAuth, Destructive: true, NoText: true, CancelsTask: true, Approvers: legal}
 	for name, tc := range map[string]struct {
 		gates    []Gate
 		defaults Terms
@@ -28,8 +28,8 @@ func TestGatesThatAskTogether(t *testing.T) {
 		want     Terms // but for the rule
 	}{
 		"a broad gate that demands more than the narrow one": {
-			gates: []Gate{{Tool: "*", Terms: Terms{FourEyes: true, Elsewhere: true, AuthRequired: true, Destructive: true, NoText: true, CancelsTask: true}}, {Tool: "pay"}},
-			want:  Terms{FourEyes: true, Elsewhere: true, AuthRequired: true, Destructive: true, NoText: true, CancelsTask: true},
+			gates: []Gate{{Tool: "*", Terms: Terms{FourEyes: true, Elsewhere: true, WaitingState: WaitsAuth, Destructive: true, NoText: true, CancelsTask: true}}, {Tool: "pay"}},
+			want:  Terms{FourEyes: true, Elsewhere: true, WaitingState: WaitsAuth, Destructive: true, NoText: true, CancelsTask: true},
 		},
 		"each demands something": {
 			gates: []Gate{{Tool: "pay", Terms: Terms{NoText: true}}, {Name: "2", Tool: "pay", Terms: Terms{CancelsTask: true}}, {Tool: "p*", Terms: Terms{FourEyes: true}}},

@@ -224,6 +224,9 @@ func checkTerms(where string, t Terms) []error {
 	default:
 		problems = append(problems, fmt.Errorf("%s: unknown outcome of a deadline %q: use reject, cancel or keep", where, t.OnExpiry))
 	}
+	if t.WaitingState != "" && !slices.Contains(WaitingStates(), t.WaitingState) {
+		problems = append(problems, fmt.Errorf("%s: unknown waiting state %q: use working, auth_required or input_required", where, t.WaitingState))
+	}
 	if t.Expires > 0 && t.Expires < time.Millisecond {
 		problems = append(problems, fmt.Errorf("%s: expiry %v is less than a millisecond", where, t.Expires))
 	}
@@ -314,7 +317,7 @@ func (t Terms) Completed(d Terms) Terms {
 	t.MaskTask = t.MaskTask || d.MaskTask
 	t.FourEyes = t.FourEyes || d.FourEyes
 	t.Elsewhere = t.Elsewhere || d.Elsewhere
-	t.AuthRequired = t.AuthRequired || d.AuthRequired
+	t.WaitingState = cmp.Or(t.WaitingState, d.WaitingState)
 	t.Destructive = t.Destructive || d.Destructive
 	t.NoText = t.NoText || d.NoText
 	t.CancelsTask = t.CancelsTask || d.CancelsTask

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"a2a-server/tool"
@@ -14,7 +15,7 @@ import (
 // A Word is a decision as a person types it.
 type Word struct {
 	Type   DecisionType // Approve or Reject
-	Reason string       // of a rejection, as it was typed
+	Reason string       // as it was typed
 	Code   string       // of the question, in lower case
 }
 
@@ -57,10 +58,10 @@ func (a *Approval) WrongCode(ans Decision) bool {
 	return a.State == Pending && ans.Code != "" && ans.Code != a.Code
 }
 
-// ReadWord reads text as a decision. The whole text must be a word, in any case, in quotes or
-// not: a word of approval or rejection, with or without a code after a space; after a word of
-// rejection, a colon and a reason may follow. A full stop or exclamation mark may end the word or
-// code. A word has ASCII letters only, because Unicode maps and resembles others to them; a reason
+// ReadWord reads text as a decision. The text must begin with a word, in any case, in quotes or not: a
+// word of approval or rejection, with or without a code after a space. After a comma or colon, a reason
+// may follow; that of an approval must have no [Condition]. A full stop or exclamation mark may end the
+// word or code. A word has ASCII letters only, because Unicode maps and resembles others to them; a reason
 // may be any text.
 //
 // [WordTarget] finds the approval that a word answers.
@@ -69,26 +70,46 @@ func ReadWord(text string) (w Word, ok bool) {
 	if n := len(text) - 1; n > 0 && text[0] == text[n] && strings.ContainsRune("\"'`", rune(text[0])) {
 		text = text[1:n]
 	}
-	said, reason, explained := strings.Cut(text, ":")
-	if !explained {
+	said, reason := text, ""
+	if i := strings.IndexAny(text, ",:"); i >= 0 {
+		said, reason = text[:i], strings.Trim(text[i+1:], space)
+	} else {
 		said = strings.TrimRight(said, ".!")
 	}
-	said, code, coded := strings.Cut(strings.TrimRight(said, " "), " ")
-	if strings.ContainsFunc(said+code, func(r rune) bool { return r >= utf8.RuneSelf }) {
+	said = strings.ToLower(strings.TrimRight(said, " "))
+	if strings.ContainsFunc(said, func(r rune) bool { return r >= utf8.RuneSelf }) {
 		return Word{}, false
 	}
-	code = strings.ToLower(strings.TrimLeft(code, " "))
+	if said == "no thanks" || said == "no thank you" {
+		said = "no"
+	}
+	said, code, coded := strings.Cut(said, " ")
+	code = strings.TrimLeft(code, " ")
 	if coded && !isCode(code) {
 		return Word{}, false
 	}
-	switch strings.ToLower(said) {
+	switch said {
 	case "approve", "approved", "yes", "y", "ok", "okay", "confirm", "true":
-		return Word{Type: Approve, Code: code}, !explained
-	case "deny", "denied", "reject", "rejected", "no", "n", "false":
-		return Word{Type: Reject, Reason: strings.Trim(reason, space), Code: code}, true
+		return Word{Type: Approve, Reason: reason, Code: code}, !Condition(reason)
+	case "deny", "denied", "reject", "rejected", "no", "n", "nope", "nah", "false":
+		return Word{Type: Reject, Reason: reason, Code: code}, true
 	default:
 		return Word{}, false
 	}
+}
+
+// Condition reports whether words that follow a yes may change or limit it: they have a number, or a
+// word that does so in English. Then the yes is none, because the call would run as it was shown.
+func Condition(words string) bool {
+	return strings.ContainsFunc(words, unicode.IsDigit) || slices.ContainsFunc(strings.FieldsFunc(strings.ToLower(words), func(r rune) bool { return !unicode.IsLetter(r) }), func(word string) bool {
+		return slices.Contains(limiting, word)
+	})
+}
+
+// limiting are the words of a condition; "don't" is don and t.
+var limiting = []string{
+	"after", "although", "before", "but", "cancel", "change", "don", "dont", "edit", "except", "first", "half", "hold", "however", "if", "instead", "just", "less", "make", "max", "maximum",
+	"maybe", "more", "never", "no", "not", "once", "only", "or", "provided", "rather", "reject", "same", "should", "stop", "t", "then", "though", "unless", "until", "up", "use", "wait", "when", "with", "without",
 }
 
 // RefusesText returns why no text answers a, be it a word or JSON, as the rest of a sentence;

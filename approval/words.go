@@ -65,7 +65,7 @@ func (t Terms) Words() []string {
 	add(t.Risk != "", "risk: %s", t.Risk)
 	add(len(t.Mask) > 0, "masked: %s", visible.Line(strings.Join(t.Mask, ", ")))
 	add(t.MaskTask, "the task is kept from all but its requester and the deciders")
-	add(t.AuthRequired, "the task waits in auth-required")
+	add(t.WaitingState != "" && t.WaitingState != WaitsWorking, "the task waits in %s", strings.ReplaceAll(string(t.WaitingState), "_", "-"))
 	add(len(t.Notify) > 0, "announced on: %s", visible.Line(strings.Join(t.Notify, ", ")))
 	return all
 }

@@ -194,8 +194,8 @@ type ApprovalDetail struct {
 	// Parameters is the JSON Schema of the tool's arguments, for an editor; nil if the tool has
 	// none, or can not be looked up now.
 	Parameters json.RawMessage `json:"parameters,omitempty"`
-	// Conversation has the messages of the task before the approval, oldest first, at most the
-	// newest 20; Earlier counts the omitted messages.
+	// Conversation has the messages of the task before the approval, and those of the client since, oldest
+	// first, at most the newest 20; Earlier counts the omitted messages.
 	Conversation []Message `json:"conversation"`
 	Earlier      int       `json:"earlier,omitempty"`
 	// Before are the newest 10 settled approvals of the tenant with the same tool and the same

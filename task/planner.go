@@ -66,7 +66,10 @@ type Progress struct {
 	// questions. PlannerMessage.After says how many steps had been planned when it
 	// arrived.
 	Messages []PlannerMessage
-	Steps    []DoneStep
+	// Remarks are the messages that came while the task waited for decisions, and decided nothing. They
+	// answer no question of the planner.
+	Remarks []PlannerMessage
+	Steps   []DoneStep
 
 	// Say publishes text while Plan runs, as the artifact of the step, whose id is s and the
 	// number of the step; it becomes visible when it is durable, and is complete when the step

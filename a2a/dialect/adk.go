@@ -27,7 +27,7 @@ const (
 // The Python client rejects members of toolConfirmation other than hint, confirmed and
 // payload.
 func askADK(s *shown) *a2a.Part {
-	if s.Elsewhere() {
+	if s.Away() {
 		return nil
 	}
 	call := map[string]any{

@@ -26,7 +26,7 @@ const (
 func askADKRust(all []*shown) map[string]any {
 	calls, twice := map[string]any{}, map[string]bool{}
 	for _, s := range all {
-		if s.Kind != approval.KindCall || s.Elsewhere() {
+		if s.Kind != approval.KindCall || s.Away() {
 			continue
 		}
 		c := map[string]any{"hint": s.fullHint(), "confirmed": false}

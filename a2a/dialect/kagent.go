@@ -32,7 +32,7 @@ func askKagent(all []*shown) map[string]any {
 		case s.confirmable():
 			tools = append(tools, map[string]any{"id": s.ID, "call_id": s.callID(), "name": s.Tool, "args": s.args})
 			hints = append(hints, s.fullHint())
-		case s.Kind == approval.KindQuestion && !s.Elsewhere() && question == nil:
+		case s.Kind == approval.KindQuestion && !s.Away() && question == nil:
 			question = s
 		}
 	}

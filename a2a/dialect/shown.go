@@ -100,7 +100,7 @@ func (s *shown) callID() string {
 func (s *shown) confirmable() bool { return confirmable(s.Approval) }
 
 func confirmable(a *approval.Approval) bool {
-	return a.Kind != approval.KindQuestion && !a.Elsewhere()
+	return a.Kind != approval.KindQuestion && !a.Away()
 }
 
 // decode decodes strictly. No bytes at all are null.

@@ -32,7 +32,11 @@ func (p *Presenter) text(all []*shown, no *a2a.Message) (string, error) {
 	if no != nil {
 		b.WriteString(p.why(no, pending) + "\n\n")
 	}
-	b.WriteString(p.toType(pending) + "\n\n")
+	if len(answerable(pending)) > 0 {
+		b.WriteString(p.toType(pending) + "\n\n")
+	} else {
+		b.WriteString(waiting(all) + "\n\n")
+	}
 	for _, s := range all {
 		if err := s.write(&b); err != nil {
 			return "", fmt.Errorf("write approval %s: %w", s.ID, err)
@@ -103,8 +107,8 @@ func (s *shown) write(b *strings.Builder) error {
 	if t := s.Tally(); t != nil {
 		fmt.Fprintf(b, "Votes: %s\n", t)
 	}
-	if s.Elsewhere() {
-		fmt.Fprintf(b, "Decided by: %s, not in this conversation\n", s.deciders())
+	if s.Away() {
+		fmt.Fprintf(b, "Decided by: %s, not in this conversation\n", s.Deciders())
 		return nil
 	}
 	verbs := make([]string, 0, len(s.Decisions()))
@@ -115,23 +119,32 @@ func (s *shown) write(b *strings.Builder) error {
 	return nil
 }
 
-// deciders names the principals that may decide, as far as the gate names them.
-func (s *shown) deciders() string {
-	who := s.Approvers()
-	if who == nil || len(who.All) > 0 {
-		return "somebody else"
+// maxWaiting is how many approvals the first sentence of a question names.
+const maxWaiting = 4
+
+// waiting returns the first sentence of a question that this client does not answer.
+func waiting(all []*shown) string {
+	var list []string
+	for _, s := range all[:min(len(all), maxWaiting)] {
+		wait := "approval"
+		switch {
+		case s.AskKind == "auth":
+			wait = "a sign-in"
+		case s.Kind == approval.KindQuestion:
+			wait = "an answer"
+		case s.Kind == approval.KindOutcome:
+			wait = "a decision"
+		}
+		wait += " by " + s.Deciders()
+		if s.Deadline != nil {
+			wait += " until " + stamp(*s.Deadline)
+		}
+		list = append(list, wait)
 	}
-	var all []string
-	for _, role := range who.Roles {
-		all = append(all, "somebody with the role "+visible.Clip(role, 100))
+	if more := len(all) - len(list); more > 0 {
+		list = append(list, fmt.Sprintf("%d more", more))
 	}
-	for _, subject := range who.Subjects {
-		all = append(all, visible.Clip(subject, 100))
-	}
-	if len(all) == 0 {
-		return "somebody else"
-	}
-	return strings.Join(all, " or ") + who.Whom()
+	return "Waiting for " + strings.Join(list, ", and for ") + "; the result follows by itself."
 }
 
 // requester names the requester of the call, and its chain, as far as they are known.
@@ -227,7 +240,7 @@ func afterwards(e approval.OnExpiry) string {
 func answerable(approvals []*approval.Approval) []*approval.Approval {
 	var open []*approval.Approval
 	for _, a := range approvals {
-		if a.State == approval.Pending && !a.Elsewhere() && len(a.Decisions()) > 0 {
+		if a.State == approval.Pending && !a.Away() && len(a.Decisions()) > 0 {
 			open = append(open, a)
 		}
 	}

@@ -20,7 +20,20 @@ const unknownMember = "is not a field of this extension"
 
 // askToolApproval returns the question in our extension.
 func askToolApproval(all []*shown) map[string]any {
-	return map[string]any{"type": typeRequest, "approvals": values(all, func(s *shown) any { return s.request() })}
+	q := map[string]any{"type": typeRequest, "approvals": values(all, func(s *shown) any { return s.request() })}
+	if away := slices.DeleteFunc(slices.Clone(all), func(s *shown) bool { return !s.Away() }); len(away) > 0 {
+		q["elsewhere"] = values(away, func(s *shown) any { return s.elsewhere() })
+	}
+	return q
+}
+
+// elsewhere returns what a client has to know of an approval that it only waits for.
+func (s *shown) elsewhere() any {
+	e := map[string]any{"id": s.ID, "since": stamp(s.Asked), "waitsFor": s.Deciders()}
+	if s.Deadline != nil {
+		e["expires"] = stamp(*s.Deadline)
+	}
+	return e
 }
 
 func (s *shown) request() map[string]any {
@@ -32,7 +45,7 @@ func (s *shown) request() map[string]any {
 		"arguments":   s.args,
 		"digest":      s.Digest,
 		"summary":     s.hint,
-		"options":     values(s.Decisions(), func(v approval.DecisionType) any { return string(v) }),
+		"options":     []any{},
 		"requestedAt": stamp(s.Asked),
 		"onExpiry":    string(cmp.Or(s.Terms.OnExpiry, approval.ExpiryRejects)),
 	}
@@ -60,8 +73,10 @@ func (s *shown) request() map[string]any {
 	if s.Terms.FourEyes {
 		r["fourEyes"] = true
 	}
-	if s.Elsewhere() {
-		r["elsewhere"] = true // the options are not for this client
+	if s.Away() {
+		r["elsewhere"] = true
+	} else {
+		r["options"] = values(s.Decisions(), func(v approval.DecisionType) any { return string(v) })
 	}
 	if t := s.Tally(); t != nil {
 		r["votes"] = map[string]any{"have": float64(t.Have), "need": float64(t.Need), "missing": t.Missing}

@@ -17,8 +17,8 @@ const (
 )
 
 // conversation returns the newest messages of an A2A Task that came before an approval was
-// requested, oldest first, without the server's own questions about approvals, and the number
-// of earlier messages.
+// requested, and those of the client since, oldest first, without the server's own questions about
+// approvals, and the number of earlier messages.
 func conversation(approvalID string, a2aTask []byte) (shown []client.Message, earlier int) {
 	var t struct {
 		History []message `json:"history"`
@@ -33,12 +33,14 @@ func conversation(approvalID string, a2aTask []byte) (shown []client.Message, ea
 	if t.Status.Message != nil {
 		t.History = append(t.History, *t.Status.Message)
 	}
+	asked := false
 	for i := range t.History {
 		asks, about := t.History[i].asks()
-		if slices.Contains(about, approvalID) {
-			break
+		asked = asked || slices.Contains(about, approvalID)
+		if asks || asked && t.History[i].Role != roleUser {
+			continue
 		}
-		if one, ok := t.History[i].text(); ok && !asks {
+		if one, ok := t.History[i].text(); ok {
 			shown = append(shown, one)
 		}
 	}

@@ -28,15 +28,14 @@ type payment struct {
 }
 
 // config returns the configuration of a server on which clients may not approve their
-// payments. A pending payment's task waits in input-required or, with authRequired, in
-// auth-required.
-func config(authRequired bool) (a2aserver.Config, error) {
+// payments. A pending payment's task waits in this state.
+func config(waits approval.WaitingState) (a2aserver.Config, error) {
 	pay := functiontool.Must(functiontool.New(functiontool.Config{Name: "pay", Description: "Pays somebody"},
 		func(_ tool.Context, p payment) (string, error) {
 			return fmt.Sprintf("paid %d to %s", p.Amount, p.To), nil
 		}))
 	policy, err := approval.NewPolicy(approval.PolicyConfig{Gates: []approval.Gate{
-		{Tool: "pay", Terms: approval.Terms{Elsewhere: true, AuthRequired: authRequired}},
+		{Tool: "pay", Terms: approval.Terms{Elsewhere: true, WaitingState: waits}},
 	}})
 	return a2aserver.Config{Tools: []tool.Toolset{tool.NewToolset("bank", pay)}, Policy: policy}, err
 }
@@ -89,11 +88,11 @@ func read(in io.Reader) <-chan string {
 }
 
 func main() {
-	listen, authRequired := flag.String("listen", "127.0.0.1:8080", "address"), flag.Bool("auth-required", false, "tasks that wait say auth-required")
+	listen, waits := flag.String("listen", "127.0.0.1:8080", "address"), flag.String("waits", "working", "state of tasks that wait: working, auth_required or input_required")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	c, err := config(*authRequired)
+	c, err := config(approval.WaitingState(*waits))
 	if err != nil {
 		log.Fatal(err) //nolint:gocritic // nothing to clean up
 	}

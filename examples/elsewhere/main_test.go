@@ -14,8 +14,10 @@ import (
 
 func TestElsewhere(t *testing.T) {
 	t.Parallel()
-	for authRequired, waits := range map[bool]a2a.TaskState{false: a2a.TaskStateInputRequired, true: a2a.TaskStateAuthRequired} {
-		c, err := config(authRequired)
+	for setting, waits := range map[approval.WaitingState]a2a.TaskState{
+		approval.WaitsWorking: a2a.TaskStateWorking, approval.WaitsAuth: a2a.TaskStateAuthRequired, approval.WaitsInput: a2a.TaskStateInputRequired,
+	} {
+		c, err := config(setting)
 		if err != nil {
 			t.Fatal(err)
 		}

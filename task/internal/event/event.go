@@ -72,6 +72,9 @@ const (
 	ForPlanner  Reader = "planner"
 	ForDecision Reader = "decision"
 	ForNobody   Reader = "nobody"
+	// ForRemark is the reader of a message that came while others than the client decided: they, and
+	// afterwards the planner.
+	ForRemark Reader = "remark"
 )
 
 // StepPlanned is the next step of the planner.
@@ -138,10 +141,11 @@ type ApprovalReminded struct {
 }
 
 // ApprovalEscalated says that a pending approval is escalated, as its terms say: from then on the
-// roles that they add may decide, too.
+// roles that they add may decide, too, among them perhaps its client: Waits says so, as in an approval.
 type ApprovalEscalated struct {
-	ID string    `json:"id"`
-	At time.Time `json:"at"`
+	ID    string                `json:"id"`
+	At    time.Time             `json:"at"`
+	Waits approval.WaitingState `json:"waits,omitempty"`
 }
 
 // CallStarted says that a call starts; its tool runs once this is durable.

@@ -107,7 +107,7 @@ func ReadMessage(data []byte) (json.RawMessage, Reader, error) {
 	s.expect(`{"message":`)
 	m := s.object()
 	if !s.bad && s.peek() == ',' {
-		for _, reader := range [...]Reader{ForPlanner, ForDecision, ForNobody} {
+		for _, reader := range [...]Reader{ForPlanner, ForDecision, ForNobody, ForRemark} {
 			if rest, ok := bytes.CutSuffix(data[s.pos:], []byte(`"}`)); ok && bytes.HasSuffix(rest, []byte(`,"for":"`+string(reader))) {
 				return m, reader, nil
 			}

@@ -108,7 +108,7 @@ func (f *Fold) ApplyPrivate(v any) error {
 	case *event.ApprovalEscalated:
 		if a := f.Approval(e.ID); a != nil {
 			at := e.At
-			a.Escalated = &at
+			a.Escalated, a.Waits = &at, e.Waits
 		}
 	case *event.ApprovalOpened:
 		if a := f.Approval(e.ID); a != nil {

@@ -132,6 +132,14 @@ func (f *Fold) SaysItWaits() bool {
 	return f.Header.State == task.StateInputRequired || f.Header.State == task.StateAuthRequired
 }
 
+// SaysItWaited reports whether the task's state is working, and its status message asks about an approval
+// that has ended: clients would believe that the task still waits for it.
+func (f *Fold) SaysItWaited() bool {
+	return f.Header.State == task.StateWorking && slices.ContainsFunc(f.Approvals, func(a *Approval) bool {
+		return a.State != approval.Pending && f.View.Says(`"id":"`+a.ID+`"`)
+	})
+}
+
 // RequesterOf returns the requester of a call, with every principal that edited its arguments.
 // Under four eyes none of them gives another approval of it.
 func (f *Fold) RequesterOf(c *Call) auth.Principal {

@@ -47,7 +47,7 @@ func TestAskAnew(t *testing.T) {
 	if err != nil || successor != id(2) || !slices.Equal(k.pending(), []string{id(2)}) {
 		t.Fatalf("asked anew as %q, %v; pending %v", successor, err, k.pending())
 	}
-	k.wantState(a2a.TaskStateInputRequired)
+	k.wantState(a2a.TaskStateWorking)
 	if !strings.Contains(k.text(), "Approval "+id(2)) || !strings.Contains(k.text(), "Replaces: "+id(1)) {
 		t.Errorf("the status says %q", k.text())
 	}
@@ -200,7 +200,7 @@ func TestAskAnewBesideARunningCall(t *testing.T) {
 		t.Fatal(err)
 	}
 	k.returns("c1.2", `"done"`)
-	k.wantState(a2a.TaskStateInputRequired)
+	k.wantState(a2a.TaskStateWorking)
 	if k.one().ID != id(2) || !strings.Contains(k.text(), "Approval "+id(2)) {
 		t.Errorf("%v are pending, and the status says %q", k.pending(), k.text())
 	}

@@ -44,8 +44,14 @@ func (d *asking) fill(c *fold.Call, x *examined, a *approval.Approval) (err erro
 	if a.Kind != approval.KindQuestion {
 		a.About = approval.NewAbout(x.entry.Definition, annotationsOf(x.entry.Tool))
 	}
+	a.Waits = a.WaitsFor(d.client())
 	a.Digest, err = d.digest(a, &x.checked)
 	return err
+}
+
+// client returns the task's A2A client as a decider.
+func (d *asking) client() approval.Decider {
+	return approval.Decider{By: d.rules.People.Also(d.f.Sender()), Via: approval.ViaA2A, Delegated: d.rules.Delegated}
 }
 
 // number gives a new approval its id and its code, if it needs one. before is how many new approvals
@@ -128,7 +134,7 @@ func (d *asking) askTerms(c *fold.Call, x *examined, q *tool.Question) approval.
 		}
 		if q.OfCall || d.masks(c) {
 			own.FourEyes, own.Elsewhere, own.Human = own.FourEyes || terms.FourEyes, own.Elsewhere || terms.Elsewhere, own.Human || terms.Human
-			own.AuthRequired, own.NoText = own.AuthRequired || terms.AuthRequired, own.NoText || terms.NoText
+			own.WaitingState, own.NoText = terms.WaitingState, own.NoText || terms.NoText
 			own.Approvers, own.Needs = terms.Approvers, terms.Needs // one of the people answers
 		}
 		own.NoText = own.NoText || q.NoText

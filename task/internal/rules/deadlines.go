@@ -92,8 +92,14 @@ func (in Waiting) put(d *Draft) error {
 
 // escalate asks others about an approval, too, once.
 func (d *Draft) escalate(a *fold.Approval) error {
-	due := removed(escalation(&a.Approval))
-	return d.tellAgain(a, due, event.KindEscalated, &event.ApprovalEscalated{ID: a.ID, At: d.now().Time()}, approval.AuditEscalated, task.NotifyEscalated)
+	due, now, at, before := removed(escalation(&a.Approval)), a.Approval, d.now().Time(), a.Waits
+	now.Escalated = &at
+	e := &event.ApprovalEscalated{ID: a.ID, At: at, Waits: now.WaitsFor(d.client())}
+	if err := d.tellAgain(a, due, event.KindEscalated, e, approval.AuditEscalated, task.NotifyEscalated); err != nil || e.Waits == before {
+		return err
+	}
+	d.quiet = false // the client is told
+	return d.tellParked()
 }
 
 // remind tells the routes of an approval again that it is pending, once.

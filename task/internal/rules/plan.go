@@ -85,10 +85,8 @@ func Earlier(f *fold.Fold) (task.EarlierTask, error) {
 		if err := json.Unmarshal(f.Messages[i].Message, &m); err != nil {
 			return task.EarlierTask{}, fmt.Errorf("decode message: %w", err)
 		}
-		for _, p := range m.Parts {
-			if text := p.Text(); text != "" {
-				asked = append(asked, text)
-			}
+		if text := textOf(&m); text != "" {
+			asked = append(asked, text)
 		}
 	}
 	answer, said := f.View.Answer(isSaid)
@@ -179,6 +177,17 @@ func checkStep(s *task.Step, maxCalls int) error {
 	return nil
 }
 
+// textOf returns the text parts of a message, joined by line breaks.
+func textOf(m *a2a.Message) string {
+	var texts []string
+	for _, p := range m.Parts {
+		if text := p.Text(); text != "" {
+			texts = append(texts, text)
+		}
+	}
+	return strings.Join(texts, "\n")
+}
+
 // progress returns the planner's view of the task.
 func (d *advancing) progress() (*task.Progress, error) {
 	f := d.f
@@ -193,7 +202,7 @@ func (d *advancing) progress() (*task.Progress, error) {
 	}
 	for i := range f.Messages {
 		m := &f.Messages[i]
-		if m.For != event.ForPlanner {
+		if m.For == event.ForDecision {
 			continue
 		}
 		msg := m.Decoded
@@ -203,7 +212,12 @@ func (d *advancing) progress() (*task.Progress, error) {
 				return nil, fmt.Errorf("decode message: %w", err)
 			}
 		}
-		p.Messages = append(p.Messages, task.PlannerMessage{Message: msg, After: m.Step})
+		switch _, word := approval.ReadWord(textOf(msg)); {
+		case m.For == event.ForPlanner:
+			p.Messages = append(p.Messages, task.PlannerMessage{Message: msg, After: m.Step})
+		case !word: // which decided nothing
+			p.Remarks = append(p.Remarks, task.PlannerMessage{Message: msg, After: m.Step})
+		}
 	}
 	for _, s := range f.Steps {
 		done := task.DoneStep{State: s.State, Asked: s.Ask != nil}

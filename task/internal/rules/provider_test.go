@@ -51,7 +51,7 @@ func TestWhatIsNotTheProviders(t *testing.T) {
 	t.Parallel()
 	k := newDesk(t, func(r *rules.Rules) {
 		r.ProviderWait = time.Minute
-		r.Policy = policy(t, approval.Gate{Tool: "pay", Terms: approval.Terms{FourEyes: true, AuthRequired: true}})
+		r.Policy = policy(t, approval.Gate{Tool: "pay", Terms: approval.Terms{FourEyes: true, WaitingState: approval.WaitsAuth}})
 	}, &fake{name: "pay"})
 	k.begin(task.PlannedCall{Tool: "pay"})
 	k.wantState(a2a.TaskStateAuthRequired)
@@ -63,21 +63,23 @@ func TestWhatIsNotTheProviders(t *testing.T) {
 	}
 }
 
-// A task that only others can continue with waits in input-required, as clients expect who
-// wait for one answer, unless all that it waits for asks for auth-required (C6).
-func TestWhatOthersDecideWaitsForInput(t *testing.T) {
+// The customer's card: a call that the client may approve makes its task input-required, whatever the gates
+// and the server say; a call that only others decide, the state of its gate. Of several, the state counts
+// that interrupts the client the most.
+func TestApprovalByTheClientIsInputRequired(t *testing.T) {
 	t.Parallel()
-	here, elsewhere := approval.Terms{AuthRequired: true}, approval.Terms{Elsewhere: true}
-	auth := approval.Terms{FourEyes: true, AuthRequired: true}
+	here, elsewhere := approval.Terms{WaitingState: approval.WaitsAuth}, approval.Terms{Elsewhere: true}
+	auth, input := approval.Terms{FourEyes: true, WaitingState: approval.WaitsAuth}, approval.Terms{FourEyes: true, WaitingState: approval.WaitsInput}
 	for _, tt := range []struct {
 		name string
 		a, b approval.Terms
 		want a2a.TaskState
 	}{
 		{"the client's", here, here, a2a.TaskStateInputRequired},
-		{"elsewhere", elsewhere, elsewhere, a2a.TaskStateInputRequired},
-		{"asks for it", auth, auth, a2a.TaskStateAuthRequired},
-		{"one of two asks for it", elsewhere, auth, a2a.TaskStateInputRequired},
+		{"others'", elsewhere, elsewhere, a2a.TaskStateWorking},
+		{"others', in auth-required", auth, auth, a2a.TaskStateAuthRequired},
+		{"others', one in auth-required", elsewhere, auth, a2a.TaskStateAuthRequired},
+		{"others', one in input-required", input, auth, a2a.TaskStateInputRequired},
 		{"one is the client's", auth, approval.Terms{}, a2a.TaskStateInputRequired},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -100,7 +102,6 @@ func TestProviderIsNoApprover(t *testing.T) {
 			r.Policy = policy(t, approval.Gate{Tool: "pay", Terms: approval.Terms{Approvers: &approval.Approvers{Subjects: []string{who}}}})
 		}, &fake{name: "pay"})
 		k.begin(task.PlannedCall{Tool: "pay"})
-		k.wantState(a2a.TaskStateInputRequired)
 		if rules.ProviderMayAnswer(k.one()) {
 			t.Errorf("what only %s may answer is the provider's", who)
 		}
@@ -165,7 +166,7 @@ func TestToolProviderAnswersOnlyItsTool(t *testing.T) {
 				t.Errorf("the provider may answer %+v: %t, want %t", a.Approval, !tc.ours, tc.ours)
 			}
 			want := a2a.TaskStateWorking
-			if !tc.ours {
+			if !tc.ours && !a.Away() {
 				want = a2a.TaskStateInputRequired
 			}
 			k.wantState(want)

@@ -179,19 +179,18 @@ func (d *asking) askMore(pending []*approval.Approval, no *a2a.Message) error {
 	return d.sayQuestion(d.waitingState(pending), q)
 }
 
-// waitingState returns input-required; auth-required if the task's own conversation can decide
-// none of pending, and all ask for that state; working while all are left to the confirmation
-// provider.
+// waitingState returns the state in which the task waits for pending, see [approval.Interrupting];
+// working while all are left to the confirmation provider.
 func (d *asking) waitingState(pending []*approval.Approval) a2a.TaskState {
-	state, left := a2a.TaskStateAuthRequired, true
+	left := true
 	for _, a := range pending {
-		if !a.AuthRequired() {
-			state = a2a.TaskStateInputRequired
-		}
 		left = left && d.rules.offers(a) && !d.f.Approval(a.ID).Opened && d.at.Now.Before(a.Asked.Add(d.rules.providerWait(a)))
 	}
-	if left {
+	switch state := approval.Interrupting(pending); {
+	case left || state == approval.WaitsWorking:
 		return a2a.TaskStateWorking
+	case state == approval.WaitsAuth:
+		return a2a.TaskStateAuthRequired
 	}
-	return state
+	return a2a.TaskStateInputRequired
 }

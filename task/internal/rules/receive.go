@@ -6,6 +6,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"slices"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
@@ -142,6 +144,8 @@ func (in *FollowUp) receive(d *Draft) error {
 	pending := d.f.Pending()
 	step := d.f.Step()
 	switch {
+	case len(pending) > 0 && !slices.ContainsFunc(pending, func(a *approval.Approval) bool { return !a.Away() }):
+		return in.remark(d, pending, received)
 	case !waits:
 		return state
 	case len(pending) > 0:
@@ -185,4 +189,20 @@ func (in *FollowUp) maySend() error {
 		return task.ErrTaskNotFound
 	}
 	return nil
+}
+
+// remark keeps a message that came while others than the client decide about all of pending. A word that
+// sounds like a decision is refused: its sender would believe that it counts.
+func (in *FollowUp) remark(d *Draft, pending []*approval.Approval, received *event.MessageReceived) error {
+	if word, is := approval.ReadWord(textOf(in.Message)); is {
+		return approval.NotAllowed(pending[0], fmt.Sprintf("%s decides it, not this conversation, so that a word to %s it does not count; the result follows by itself", pending[0].Deciders(), word.Type))
+	}
+	if err := d.stores(received.Message); err != nil {
+		return err
+	}
+	if d.f.Header.Phase == store.Parked {
+		d.phase = store.Parked
+	}
+	received.For = event.ForRemark
+	return d.receive(received)
 }

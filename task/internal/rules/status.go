@@ -125,7 +125,7 @@ func (d *batch) GoLive() error {
 		return nil
 	}
 	d.phase = store.Live
-	if s := d.f.Header.State; s != task.StateSubmitted && s != task.StateWorking && !d.f.WaitsMeanwhile() {
+	if s := d.f.Header.State; s != task.StateSubmitted && s != task.StateWorking && !d.f.WaitsMeanwhile() || d.f.SaysItWaited() {
 		return d.say(a2a.TaskStateWorking, nil)
 	}
 	return nil
@@ -134,7 +134,7 @@ func (d *batch) GoLive() error {
 // KeepLive says that a live task which was waiting for input works, if the draft resolves
 // something that it waited for: its turn continues from there.
 func (d *batch) KeepLive() error {
-	if d.phase != 0 || d.f.Header.Phase != store.Live || len(d.resolved) == 0 || !d.f.SaysItWaits() {
+	if d.phase != 0 || d.f.Header.Phase != store.Live || len(d.resolved) == 0 || !d.f.SaysItWaits() && !d.f.SaysItWaited() {
 		return nil
 	}
 	return d.say(a2a.TaskStateWorking, nil)
@@ -147,7 +147,7 @@ func (d *batch) SayWorking() error {
 		return d.sayHeld()
 	}
 	state := d.f.Header.State
-	if d.Empty() && state != task.StateSubmitted || d.phase == store.Final || state == task.StateWorking {
+	if d.Empty() && state != task.StateSubmitted || d.phase == store.Final || state == task.StateWorking && !d.f.SaysItWaited() {
 		return nil
 	}
 	return d.say(a2a.TaskStateWorking, nil)

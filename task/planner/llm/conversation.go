@@ -65,8 +65,11 @@ func (p *Planner) conversation(ctx context.Context, at *task.Progress) (*convers
 		c.say(false, chat.Message{Role: "user", Content: e.Asked}.Encode(), answer.Encode())
 	}
 	budget := p.budget(at.Steps)
-	next := 0 // message
+	next, remark := 0, 0
 	for i := 0; i <= len(at.Steps); i++ {
+		for ; remark < len(at.Remarks) && at.Remarks[remark].After <= i; remark++ {
+			c.say(false, chat.Message{Role: "user", Content: cut(textOf(at.Remarks[remark].Message), maxEarlier)}.Encode())
+		}
 		for ; next < len(at.Messages) && at.Messages[next].After <= i; next++ {
 			fixed := next == 0 || next == len(at.Messages)-1 // the request, and the newest reply
 			c.say(fixed, chat.Message{Role: "user", Content: textOf(at.Messages[next].Message)}.Encode())
