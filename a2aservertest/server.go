@@ -29,6 +29,7 @@ import (
 	"github.com/rs/zerolog"
 
 	a2aserver "a2a-server"
+	"a2a-server/a2a/dialect"
 	"a2a-server/approval"
 	"a2a-server/auth"
 	"a2a-server/internal/testlog"
@@ -136,25 +137,28 @@ func (s *Server) Advance(d time.Duration) { s.clock.advance(d) }
 // Now returns the server's time.
 func (s *Server) Now() time.Time { return s.clock.Now() }
 
-// Send sends a text as a new message and returns its task once it waits for input or has
-// ended.
+// Send sends a text as a new message and returns its task once it waits for a decision or for input, or
+// has ended.
 func (s *Server) Send(text string) *a2a.Task {
 	s.t.Helper()
 	return s.SendMessage(a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart(text)))
 }
 
-// SendMessage sends a message and returns its task once it waits for input or has ended.
+// SendMessage sends a message and returns its task once it waits for a decision, whose ever, or for input,
+// or has ended.
 func (s *Server) SendMessage(m *a2a.Message) *a2a.Task {
 	s.t.Helper()
 	var answer struct {
 		Task    *a2a.Task    `json:"task"`
 		Message *a2a.Message `json:"message"`
 	}
-	s.call(http.MethodPost, "/message:send", map[string]any{"message": m}, &answer)
+	s.call(http.MethodPost, "/message:send", map[string]any{"message": m, "configuration": map[string]any{"returnImmediately": true}}, &answer)
 	if answer.Task == nil {
 		s.t.Fatalf("the answer is a message, want a task: %+v", answer.Message)
 	}
-	return answer.Task
+	return s.wait(answer.Task.ID, "a task that waits or has ended", func(now *a2a.TaskStatus) bool {
+		return now.State.Terminal() || now.State == a2a.TaskStateInputRequired || now.State == a2a.TaskStateAuthRequired || dialect.Waits(now.Message)
+	})
 }
 
 // Get returns the current state of a task.
@@ -170,14 +174,20 @@ func (s *Server) Get(id a2a.TaskID) *a2a.Task {
 // nothing. It fails if the task ends in another state.
 func (s *Server) Wait(id a2a.TaskID, want a2a.TaskState) *a2a.Task {
 	s.t.Helper()
+	return s.wait(id, want, func(now *a2a.TaskStatus) bool { return now.State == want })
+}
+
+// wait is Wait for any status.
+func (s *Server) wait(id a2a.TaskID, want any, is func(*a2a.TaskStatus) bool) *a2a.Task {
+	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
 	defer cancel()
 	for ctx.Err() == nil {
-		if s.follow(ctx, id, want) {
+		if s.follow(ctx, id, is) {
 			return s.Get(id)
 		}
 		got := s.Get(id)
-		if got.Status.State == want {
+		if is(&got.Status) {
 			return got
 		}
 		if got.Status.State.Terminal() {
@@ -188,8 +198,8 @@ func (s *Server) Wait(id a2a.TaskID, want a2a.TaskState) *a2a.Task {
 	return nil
 }
 
-// follow reports whether a task has come to the state want before its stream ended.
-func (s *Server) follow(ctx context.Context, id a2a.TaskID, want a2a.TaskState) bool {
+// follow reports whether a task has come to a status before its stream ended.
+func (s *Server) follow(ctx context.Context, id a2a.TaskID, is func(*a2a.TaskStatus) bool) bool {
 	s.t.Helper()
 	resp, err := s.do(ctx, http.MethodPost, "/tasks/"+string(id)+":subscribe", nil)
 	if err != nil {
@@ -211,8 +221,8 @@ func (s *Server) follow(ctx context.Context, id a2a.TaskID, want a2a.TaskState) 
 			continue
 		}
 		switch {
-		case event.Task != nil && event.Task.Status.State == want,
-			event.StatusUpdate != nil && event.StatusUpdate.Status.State == want:
+		case event.Task != nil && is(&event.Task.Status),
+			event.StatusUpdate != nil && is(&event.StatusUpdate.Status):
 			return true
 		}
 	}

@@ -59,8 +59,8 @@ func (a *Approval) WrongCode(ans Decision) bool {
 }
 
 // ReadWord reads text as a decision. The text must begin with a word, in any case, in quotes or not: a
-// word of approval or rejection, with or without a code after a space. After a comma or colon, a reason
-// may follow; that of an approval must have no [Condition]. A full stop or exclamation mark may end the
+// word of approval or rejection, with or without a code after a space. After a colon, and after a comma
+// that follows a rejection, a reason may follow; that of an approval must have no [Condition]. A full stop or exclamation mark may end the
 // word or code. A word has ASCII letters only, because Unicode maps and resembles others to them; a reason
 // may be any text.
 //
@@ -70,16 +70,16 @@ func ReadWord(text string) (w Word, ok bool) {
 	if n := len(text) - 1; n > 0 && text[0] == text[n] && strings.ContainsRune("\"'`", rune(text[0])) {
 		text = text[1:n]
 	}
-	said, reason := text, ""
+	said, reason, comma := text, "", false
 	if i := strings.IndexAny(text, ",:"); i >= 0 {
-		said, reason = text[:i], strings.Trim(text[i+1:], space)
+		said, reason, comma = text[:i], strings.Trim(text[i+1:], space), text[i] == ','
 	} else {
 		said = strings.TrimRight(said, ".!")
 	}
-	said = strings.ToLower(strings.TrimRight(said, " "))
 	if strings.ContainsFunc(said, func(r rune) bool { return r >= utf8.RuneSelf }) {
 		return Word{}, false
 	}
+	said = strings.ToLower(strings.TrimRight(said, " "))
 	if said == "no thanks" || said == "no thank you" {
 		said = "no"
 	}
@@ -90,7 +90,7 @@ func ReadWord(text string) (w Word, ok bool) {
 	}
 	switch said {
 	case "approve", "approved", "yes", "y", "ok", "okay", "confirm", "true":
-		return Word{Type: Approve, Reason: reason, Code: code}, !Condition(reason)
+		return Word{Type: Approve, Reason: reason, Code: code}, !comma && !Condition(reason)
 	case "deny", "denied", "reject", "rejected", "no", "n", "nope", "nah", "false":
 		return Word{Type: Reject, Reason: reason, Code: code}, true
 	default:

@@ -16,15 +16,18 @@ func TestReadWord(t *testing.T) {
 		texts []string
 	}{
 		{yes, []string{"approve", "approved", "yes", "y", "confirm", "true", "ok", "Okay", " YES\n", "Approve", "\v\fCONFIRM\r\n", "Yes.", "OK!", "yes .", `"yes"`, "'Approve.'", "`ok`"}},
-		{no, []string{"deny", "denied", "reject", "rejected", "no", "n", "false", "\tNo ", "DENIED", "No.", "no!", "no:", `"no"`}},
+		{no, []string{"deny", "denied", "reject", "rejected", "no", "n", "false", "\tNo ", "DENIED", "No.", "no!", "no:", `"no"`, "nope", "Nah.", "no thanks", "No thank you!"}},
 		{coded, []string{"approve k7m2qzxd", "Approve K7M2QZXD.", "yes  k7m2qzxd", `"approve k7m2qzxd"`, "ok k7m2qzxd!"}},
 		{refused, []string{"no k7m2qzxd", "No  K7M2QZXD!", "`reject k7m2qzxd`", "deny k7m2qzxd:"}},
 		{Word{Type: Reject, Reason: "too much: no", Code: "k7m2qzxd"}, []string{"no k7m2qzxd: too much: no", "NO k7m2qzxd :too much: no"}},
 		{because("too much"), []string{"no: too much", "Reject:too much", "DENY :  too much\n", `"no: too much"`}},
+		{because("wrong person"), []string{"no, wrong person", "No: wrong person", "nope, wrong person"}},
+		{Word{Type: Approve, Reason: "looks fine"}, []string{"yes: looks fine", "Approve : looks fine"}},
+		{Word{Type: Approve, Reason: "thanks", Code: "k7m2qzxd"}, []string{"approve k7m2qzxd: thanks"}},
 		{because("zu teuer. Nein!"), []string{"no: zu teuer. Nein!"}},
 		{because("für Bob,\nnot for Eve: no"), []string{"no: für Bob,\nnot for Eve: no"}},
-		{Word{}, []string{"", " ", `"`, `""`, "yes please", "yes?", "yes, do it", "yes continue", "ok transfer", "yes: only 50", "approve: k7m2qzxd", "not approve", "don't approve", "1", "cancel", "cancel: no",
-			"approve k7m2qzx", "approve k7m2qzxdd", "approve k7m2qz0d", "approve k7m2qzxd now", "approve\nk7m2qzxd", "no thank you", "no k7m2qzx", "no k7m2qzxd now: too much", "no too: much", "I say no: too much",
+		{Word{}, []string{"", " ", `"`, `""`, "yes please", "yes?", "yes, do it", "yes continue", "ok transfer", "yes: only 50", "yes: but tell him", "yes: if he agrees", "yes: don't", "yes: 7", "approve: k7m2qzxd", "not approve", "don't approve", "1", "cancel", "cancel: no",
+			"approve k7m2qzx", "approve k7m2qzxdd", "approve k7m2qz0d", "approve k7m2qzxd now", "approve\nk7m2qzxd", "no k7m2qzx", "no k7m2qzxd now: too much", "no too: much", "I say no: too much",
 			"да", "ye\u017f", "o\u212a", "y\u200bes", "уes", "CONF\u0130RM", "conf\u0131rm", "\uff59\uff45\uff53", "yes\u00a0", "\u2003no", "no\ufe0f", "yes\u0085", "\ufeffyes", "yes\xff", "yes\x00",
 			"yes\u3002", "no\uff1a too much", "n\u043e: too much", "\u201cyes\u201d"}},
 	}

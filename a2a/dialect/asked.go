@@ -39,6 +39,9 @@ type Asked struct {
 	Destructive, NoText bool `json:"-"`
 }
 
+// Waits reports whether the message of a status asks for decisions, whoever makes them.
+func Waits(m *a2a.Message) bool { return m != nil && m.Metadata[URI] != nil }
+
 // ReadAsked returns the questions of a message with which an agent asks for input: in our
 // extension, as ADK's function calls, or as a text. It never returns none without an error.
 // The error says which shape could not be read.

@@ -218,11 +218,11 @@ func TestDetail(t *testing.T) {
 	if len(mine.Conversation) != 1 || mine.Conversation[0] != (client.Message{Role: "user", ID: mine.Conversation[0].ID, Text: "/ship amount=7"}) {
 		t.Errorf("conversation: %+v", mine.Conversation)
 	}
-	// What is said afterwards, and the question itself, are no part of it.
+	// What the client says afterwards is a part of it, the question itself is none.
 	again := a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart("please hurry"))
 	again.TaskID = taskID(one)
 	w.As(alice).SendMessage(again)
-	if d := into[client.ApprovalDetail](w.get(olga, "/approvals/"+one.ID).want(200)); len(d.Conversation) != 1 || d.Conversation[0].Text != "/ship amount=7" {
+	if d := into[client.ApprovalDetail](w.get(olga, "/approvals/"+one.ID).want(200)); len(d.Conversation) != 2 || d.Conversation[1].Text != "please hurry" {
 		t.Errorf("conversation: %+v", d.Conversation)
 	}
 	if d := into[client.ApprovalDetail](w.get(mallory, "/approvals/"+one.ID)); len(d.Before) != 0 {

@@ -25,7 +25,7 @@ func TestElsewhere(t *testing.T) {
 		one, two := s.Send("/pay amount=1 to=bob"), s.Send("/pay amount=2 to=eve")
 		s.Wait(one.ID, waits)
 		s.Wait(two.ID, waits)
-		again := a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart("yes"))
+		again := a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart("please"))
 		again.TaskID = one.ID
 		if got := s.SendMessage(again); got.Status.State != waits {
 			t.Errorf("what the client says makes the task %s, want %s", got.Status.State, waits)

@@ -16,6 +16,7 @@ import (
 	"github.com/google/uuid"
 
 	a2aserver "a2a-server"
+	"a2a-server/a2a/dialect"
 	"a2a-server/approval"
 	"a2a-server/auth"
 	"a2a-server/internal/inside"
@@ -115,6 +116,7 @@ type call struct {
 	noted   *noting
 	unknown bool          // the call may have run or not
 	state   a2a.TaskState // as of seq; "": it waited, and was answered
+	waits   bool          // for a decision or an answer
 	text    string        // of the message of that state
 }
 
@@ -230,7 +232,7 @@ func (c *call) events(ctx context.Context) error {
 				return err
 			}
 		}
-		if c.state == a2a.TaskStateInputRequired || c.state == a2a.TaskStateAuthRequired {
+		if c.waits {
 			return errAsked
 		}
 		return nil
@@ -253,6 +255,7 @@ func (c *call) note(data json.RawMessage) error {
 		return nil
 	}
 	c.state, c.text = now.State, textOf(now.Message)
+	c.waits = c.state == a2a.TaskStateInputRequired || c.state == a2a.TaskStateAuthRequired || dialect.Waits(now.Message)
 	return nil
 }
 
@@ -267,7 +270,7 @@ func (c *call) decide(ctx context.Context) error {
 		return err
 	}
 	question := c.text
-	c.state = ""
+	c.state, c.waits = "", false
 	pending := 0
 	for i := range page.Approvals {
 		if page.Approvals[i].State == approval.Pending {

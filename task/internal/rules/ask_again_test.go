@@ -25,16 +25,18 @@ func TestOutcomeOfAChangedToolSaysSo(t *testing.T) {
 	wantError(t, k.answer(approval.Decision{ID: id(2), Type: approval.Approve}), approval.ReasonChanged)
 }
 
-// listener is a planner that notes how the calls of the newest step ended.
+// listener is a planner that notes how the calls of the newest step ended, and what was remarked.
 type listener struct {
 	steps
-	last []task.Result
+	last    []task.Result
+	remarks []task.PlannerMessage
 }
 
 func (l *listener) Plan(ctx context.Context, p *task.Progress) (*task.Step, error) {
 	if n := len(p.Steps); n > 0 {
 		l.last = p.Steps[n-1].Calls
 	}
+	l.remarks = p.Remarks
 	return l.steps.Plan(ctx, p)
 }
 

@@ -1,7 +1,9 @@
 package rules_test
 
 import (
+	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -205,5 +207,56 @@ func TestProviderDecidesNothingForPeople(t *testing.T) {
 		if (err == nil) != tt.ok {
 			t.Errorf("%s: the decision of the program = %v, want accepted: %t", name, err, tt.ok)
 		}
+	}
+}
+
+// The state is fixed at asking: only an escalation that lets the client decide moves it.
+func TestEscalationToTheClient(t *testing.T) {
+	t.Parallel()
+	for role, want := range map[string]a2a.TaskState{auth.RoleRequester: a2a.TaskStateInputRequired, "treasury": a2a.TaskStateWorking} {
+		k := voteDesk(t, approval.Gate{Tool: "pay", Terms: approval.Terms{
+			Approvers: &approval.Approvers{Roles: []string{"finance"}}, Escalate: approval.Escalation{After: time.Hour, AddRoles: []string{role}},
+		}})
+		k.wantState(a2a.TaskStateWorking)
+		if !strings.HasPrefix(k.text(), "Waiting for approval by somebody with the role finance; the result follows by itself.") {
+			t.Errorf("the status says %q", k.text())
+		}
+		row := k.dueRow(task.DueEscalate, id(1))
+		k.now = row.Time.Time()
+		k.step(rules.Waiting{Row: row})
+		k.wantState(want)
+	}
+}
+
+// A message to a task that waits for others is a remark: it is kept, told to the planner with the result,
+// and decides nothing. A word that decides is refused with the deciders. After the decision the status
+// does not say any more that the task waits.
+func TestRemark(t *testing.T) {
+	t.Parallel()
+	l := &listener{steps: steps{list: []*task.Step{{Calls: []task.PlannedCall{{Tool: "pay"}}}}}}
+	k := newDesk(t, func(r *rules.Rules) {
+		r.Planner = l
+		r.Policy = policy(t, approval.Gate{Tool: "pay", Terms: approval.Terms{Approvers: &approval.Approvers{Subjects: []string{"bob"}}}})
+	}, &fake{name: "pay"})
+	k.beginAs()
+	for _, word := range []string{"yes", "no, wrong person", "nope"} {
+		if err := k.put(k.says("m-"+word, word, alice)); err == nil || !strings.Contains(err.Error(), "bob decides it") {
+			t.Errorf("%q = %v, want a refusal that names the deciders", word, err)
+		}
+	}
+	k.mustPut(k.says("m2", "it is for the rent", alice))
+	if k.wantState(a2a.TaskStateWorking); !strings.HasPrefix(k.text(), "Waiting for approval by bob") {
+		t.Errorf("after a remark the status says %q", k.text())
+	}
+	if err := k.put(k.says("m2", "it is for the rent", alice)); !errors.Is(err, rules.ErrDuplicate) {
+		t.Errorf("the same remark again = %v", err)
+	}
+	k.decide(id(1), approval.Approve)
+	if k.wantState(a2a.TaskStateWorking); k.text() != "" {
+		t.Errorf("while the call runs, the status says %q", k.text())
+	}
+	k.returns("c1.1", `{}`)
+	if len(l.remarks) != 1 || l.remarks[0].Message.Parts[0].Text() != "it is for the rent" || l.remarks[0].After != 1 {
+		t.Errorf("the planner is told %+v", l.remarks)
 	}
 }
