@@ -24,9 +24,7 @@ func (w *world) ask(by auth.Principal, amount int) a2a.TaskID {
 	w.t.Helper()
 	sent, err := w.sendAs(by, w.calls("transfer", args{"amount": amount, "to": "x"}))
 	w.must(err)
-	answer := w.engine.ReserveRead(by)
-	defer answer.Release()
-	if _, err := answer.Await(w.ctx(), sent); err != nil {
+	if _, err := w.engine.Waited(w.ctx(), sent); err != nil {
 		w.t.Fatal(err)
 	}
 	return a2a.TaskID(sent.Task.String())

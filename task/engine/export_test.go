@@ -76,3 +76,26 @@ func (e *Engine) Accepted(ctx context.Context, sent *Sent) (*task.View, error) {
 	defer a.Release()
 	return a.Accepted(ctx, sent)
 }
+
+// Waited is Await until the task of a message has ended, or waits for an answer or a decision, also of
+// others.
+func (e *Engine) Waited(ctx context.Context, sent *Sent) (*task.View, error) {
+	r := e.ReserveRead(auth.Anonymous())
+	defer r.Release()
+	if v, size, err := sent.landed.Await(ctx); err != nil {
+		return nil, err
+	} else if v != nil {
+		return r.show(v, size), nil
+	}
+	wakes, stop := e.core.env.Store.Watch(sent.scope, sent.Task)
+	defer stop()
+	for {
+		v, h, err := r.read(ctx, sent.scope, sent.Task, 0 /* last */, true /* done */)
+		if err != nil || turn.Rests(&h) || h.Phase == store.Parked && v.Says(`"elsewhere":[`) {
+			return v, err
+		}
+		if e.core.env.Wait(wakes, ctx.Done(), e.core.env.Ctx.Done()) > 0 {
+			return nil, fmt.Errorf("wait for task %s: %w", sent.Task, context.Cause(ctx))
+		}
+	}
+}

@@ -96,9 +96,9 @@ func (w *world) await(sent *engine.Sent) *a2a.Task {
 	if sent.Direct != nil {
 		w.t.Fatalf("Send() answered with a message: %v", sent.Direct.Parts[0])
 	}
-	v, err := w.engine.Await(w.ctx(), sent)
+	v, err := w.engine.Waited(w.ctx(), sent)
 	if err != nil {
-		w.t.Fatalf("Await() = %v", err)
+		w.t.Fatalf("Waited() = %v", err)
 	}
 	return w.task(v)
 }

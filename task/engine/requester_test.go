@@ -51,9 +51,9 @@ func TestGatesJudgeTheRequesterOfTheNewestMessage(t *testing.T) {
 	}{
 		"deny, by the callers of who":          {alice, bot, approval.Gate{Tool: "write", Action: approval.ActionDeny, Who: botIs}, a2a.TaskStateCompleted, 0},
 		"deny, by when":                        {alice, bot, approval.Gate{Tool: "write", Action: approval.ActionDeny, Condition: condition.MustCompile(`"bot" in caller.chain`)}, a2a.TaskStateCompleted, 0},
-		"ask, by the callers of who":           {alice, bot, approval.Gate{Tool: "write", Who: botIs}, a2a.TaskStateInputRequired, 0},
-		"a party of the first message remains": {bot, alice, approval.Gate{Tool: "write", Who: botIs}, a2a.TaskStateInputRequired, 0},
-		"allow of the owner alone":             {alice, bot, approval.Gate{Tool: "transfer", Action: approval.ActionAllow, Who: &approval.Who{Callers: []string{"alice"}}}, a2a.TaskStateInputRequired, 0},
+		"ask, by the callers of who":           {alice, bot, approval.Gate{Tool: "write", Who: botIs}, a2a.TaskStateWorking, 0},
+		"a party of the first message remains": {bot, alice, approval.Gate{Tool: "write", Who: botIs}, a2a.TaskStateWorking, 0},
+		"allow of the owner alone":             {alice, bot, approval.Gate{Tool: "transfer", Action: approval.ActionAllow, Who: &approval.Who{Callers: []string{"alice"}}}, a2a.TaskStateWorking, 0},
 		"allow of a role that was withdrawn":   {ops, alice, approval.Gate{Tool: "transfer", Action: approval.ActionAllow, Who: opsIs}, a2a.TaskStateInputRequired, 0},
 		"allow of a role that was given":       {alice, ops, approval.Gate{Tool: "transfer", Action: approval.ActionAllow, Who: opsIs}, a2a.TaskStateCompleted, 1},
 		"deny of a role that was given":        {alice, ops, approval.Gate{Tool: "write", Action: approval.ActionDeny, Who: opsIs}, a2a.TaskStateCompleted, 0},

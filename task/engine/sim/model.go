@@ -114,11 +114,12 @@ type event struct {
 
 	Delta map[string]json.RawMessage `json:"delta"`
 
-	Wake  *string         `json:"wake"`
-	Until *string         `json:"until"`
-	At    *time.Time      `json:"at"`
-	Ask   json.RawMessage `json:"ask"`
-	For   string          `json:"for"`
+	Wake  *string               `json:"wake"`
+	Until *string               `json:"until"`
+	At    *time.Time            `json:"at"`
+	Waits approval.WaitingState `json:"waits"`
+	Ask   json.RawMessage       `json:"ask"`
+	For   string                `json:"for"`
 	Calls []struct {
 		ID, Tool, Alias string
 		Args            json.RawMessage
@@ -387,11 +388,10 @@ func (m *model) rest(t *modelTask, b *store.Batch) {
 		}
 	}
 	m.holdsRest(t, b.Fence != nil)
-	waits := t.state == a2a.TaskStateInputRequired || t.state == a2a.TaskStateAuthRequired
-	switch t.phase {
+	switch waits := len(pending) > 0 || t.asks; t.phase {
 	case store.Parked:
-		if (len(pending) > 0 || t.asks) != waits {
-			m.fail(t, "a task at rest says what it waits for", "%d approvals wait, the planner asks: %v, the state is %s", len(pending), t.asks, t.state)
+		if want := t.waitingState(pending); t.state != want && (waits || t.state != a2a.TaskStateSubmitted) {
+			m.fail(t, "a task at rest says what it waits for", "%d approvals wait, the planner asks: %v, the state is %s, want %s", len(pending), t.asks, t.state, want)
 		}
 		if !waits && !timer {
 			m.fail(t, "a task at rest waits for something", "neither for an answer nor for a time; the state is %s", t.state)

@@ -83,6 +83,9 @@ func (m *model) asked(t *modelTask, p *Process, a *modelApproval) {
 	if c := t.calls[a.Call]; c != nil && c.canceled {
 		m.fail(t, "nobody is asked about a canceled call", "%s, of %s", a.ID, c)
 	}
+	if others := a.Terms.FourEyes || a.Terms.Elsewhere || a.AskKind == "auth"; others && a.Waits == "" {
+		m.fail(t, "a client that may not decide is not asked", "%s waits for it", a.ID)
+	}
 	askedFor(m, t, p, a)
 	t.approvals = append(t.approvals, a)
 	if a.Held {
@@ -136,6 +139,7 @@ func (m *model) toldAgain(t *modelTask, kind string, v *event) {
 	at, done := due(a.Terms.Remind, a.Reminded), &a.Reminded
 	if kind == "approval.escalated" {
 		at, done = escalate, &a.Escalated
+		a.Waits = v.Waits
 	} else if !escalate.IsZero() && !v.At.Before(escalate) {
 		m.fail(t, "an approval is escalated before a reminder", "%s at %s, its escalation was due at %s", a.ID, v.At, escalate)
 	}

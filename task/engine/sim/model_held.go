@@ -85,9 +85,28 @@ func (m *model) heldWaits(t *modelTask) {
 			return
 		}
 	}
-	if t.state != a2a.TaskStateInputRequired && t.state != a2a.TaskStateAuthRequired {
-		m.fail(t, "a task whose calls are held waits for input", "%d calls are held in state %s", len(held), t.state)
+	if want := t.waitingState(t.pending()); t.state != want {
+		m.fail(t, "a task whose calls are held waits for input", "%d calls are held in state %s, want %s", len(held), t.state, want)
 	}
+}
+
+// waitingState returns the state in which t waits at rest: the one among those of its pending approvals
+// that interrupts its client the most, or that of its planner's question.
+func (t *modelTask) waitingState(pending []*approval.Approval) a2a.TaskState {
+	state := a2a.TaskStateWorking
+	for _, a := range pending {
+		switch a.Waits {
+		case "", approval.WaitsInput:
+			return a2a.TaskStateInputRequired
+		case approval.WaitsAuth:
+			state = a2a.TaskStateAuthRequired
+		case approval.WaitsWorking:
+		}
+	}
+	if t.asks {
+		return a2a.TaskStateInputRequired
+	}
+	return state
 }
 
 // answered checks an answer given to a tool: an answer is durable before, and a durable answer

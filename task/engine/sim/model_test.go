@@ -415,6 +415,10 @@ func TestModelKnowsTheRules(t *testing.T) {
 		}},
 		{"nothing runs in a task at rest", func(t *story) { t.begin("once_plain"); t.start(); t.say(store.Change{Phase: store.Parked}) }},
 		{"a task at rest waits for something", func(t *story) { t.begin("once_plain"); t.say(store.Change{Phase: store.Parked}) }},
+		{"a client that may not decide is not asked", func(t *story) {
+			t.begin("gated_once_plain")
+			t.event("approval.requested.v1", `{"v":1,"id":"a1","kind":"call","state":"pending","call":"c1.1","digest":"d","terms":{"rule":"r","fourEyes":true}}`)
+		}},
 		{"a task at rest says what it waits for", func(t *story) {
 			t.begin("gated_once_plain")
 			t.ask("a1", "call")

@@ -136,9 +136,17 @@ func (f *Fold) SaysItWaits() bool {
 // that has ended: clients would believe that the task still waits for it.
 func (f *Fold) SaysItWaited() bool {
 	return f.Header.State == task.StateWorking && slices.ContainsFunc(f.Approvals, func(a *Approval) bool {
-		return a.State != approval.Pending && f.View.Says(`"id":"`+a.ID+`"`)
+		return a.State != approval.Pending && f.asks(&a.Approval)
 	})
 }
+
+// SaysItWaitsFor reports whether the status message asks about all of these approvals.
+func (f *Fold) SaysItWaitsFor(pending []*approval.Approval) bool {
+	return !slices.ContainsFunc(pending, func(a *approval.Approval) bool { return !f.asks(a) })
+}
+
+// asks reports whether the status message asks about an approval, in any dialect.
+func (f *Fold) asks(a *approval.Approval) bool { return f.View.Says(`"id":"` + a.ID + `"`) }
 
 // RequesterOf returns the requester of a call, with every principal that edited its arguments.
 // Under four eyes none of them gives another approval of it.
