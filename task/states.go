@@ -65,9 +65,9 @@ var moves = [store.MaxState + 1][store.MaxState + 1]string{
 		StateRejected:  "rejected by its planner",
 	},
 	StateWorking: {
-		StateWorking:       "progress, question to the confirmation provider, unreachable tool, or waits for its turn",
-		StateInputRequired: "a call needs approval or has an unknown outcome, or a question of tool or planner",
-		StateAuthRequired:  "only principals other than the client can decide, and the gates want this state; or planner or tool need authorization",
+		StateWorking:       "progress, a decision of others, question to the confirmation provider, unreachable tool, or waits for its turn",
+		StateInputRequired: "the client may approve a call or decide its outcome, or a question of tool or planner",
+		StateAuthRequired:  "a gate wants this state while others than the client decide; or planner or tool need authorization",
 		StateCompleted:     "ended by its planner",
 		StateFailed:        "ended by its planner, the planner fails, or the task cannot continue",
 		StateCanceled:      "canceled by client, decision, deadline or planner",

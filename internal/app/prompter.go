@@ -94,7 +94,12 @@ func readEvent(data json.RawMessage) (e event, u *update, err error) {
 type update struct {
 	Status struct {
 		State, Timestamp string
-		Message          *struct{ Parts []part }
+		Message          *struct {
+			Parts    []part
+			Metadata struct {
+				Approvals json.RawMessage `json:"urn:a2a-server:extension:tool-approval:v1"`
+			}
+		}
 	}
 	Metadata struct {
 		Progress *progress `json:"urn:a2a-server:progress"`

@@ -62,7 +62,7 @@ func (t *talk) stands(ctx context.Context, u *update) error {
 		return nil
 	}
 	t.prompter.state(u.Status.State)
-	if waits(u.Status.State) {
+	if waits(u.Status.State) || u.Status.Message != nil && u.Status.Message.Metadata.Approvals != nil {
 		return t.paused(ctx, u)
 	}
 	return t.status(u)
@@ -109,6 +109,9 @@ func (t *talk) paused(ctx context.Context, u *update) error {
 			return err
 		}
 		if !waits(d.Task.State) {
+			if first, _, _ := strings.Cut(statusText(u), "\n"); d.Task.State == u.Status.State {
+				t.prompter.note(first) // another agent waits
+			}
 			return nil // it has continued since
 		}
 		if text := statusText(u); text != "" {

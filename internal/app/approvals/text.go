@@ -158,7 +158,7 @@ func WaitsText(d *client.ApprovalDetail, watches bool) string {
 	case watches:
 		return text
 	}
-	return text + ": " + visible.Text(d.May.WhyNot)
+	return text + ": " + visible.Text(d.May.WhyNot) + ". The result follows by itself"
 }
 
 // votesText returns how far the votes of an approval are.
