@@ -283,10 +283,10 @@ func TestEscalation(t *testing.T) {
 		by        auth.Principal
 		via, want string
 	}{
-		"an added role":         {tara, ViaAPI, ""},
-		"without the right":     {person("tim", auth.RoleRequester, "treasury"), ViaAPI, BarredRole},
-		"another role":          {person("otto", auth.RoleApprover, "sales"), ViaAPI, BarredApprovers},
-		"the approvers":         {person("fay", auth.RoleApprover, "finance"), ViaAPI, ""},
+		"an added role":                  {tara, ViaAPI, ""},
+		"without the right":              {person("tim", auth.RoleRequester, "treasury"), ViaAPI, BarredRole},
+		"another role":                   {person("otto", auth.RoleApprover, "sales"), ViaAPI, BarredApprovers},
+		"the approvers":                  {person("fay", auth.RoleApprover, "finance"), ViaAPI, ""},
 		"the client, with an added role": {a.Requester, ViaA2A, ""},
 	} {
 		if got := barred(tt.by, tt.via); got != tt.want {

@@ -60,7 +60,7 @@ func (a *Approval) WrongCode(ans Decision) bool {
 
 // ReadWord reads text as a decision. The text must begin with a word, in any case, in quotes or not: a
 // word of approval or rejection, with or without a code after a space. After a colon, and after a comma
-// that follows a rejection, a reason may follow; that of an approval must have no [Condition]. A full stop or exclamation mark may end the
+// that follows a rejection, a reason may follow, in one line after a comma; that of an approval must have no [Condition]. A full stop or exclamation mark may end the
 // word or code. A word has ASCII letters only, because Unicode maps and resembles others to them; a reason
 // may be any text.
 //
@@ -92,7 +92,7 @@ func ReadWord(text string) (w Word, ok bool) {
 	case "approve", "approved", "yes", "y", "ok", "okay", "confirm", "true":
 		return Word{Type: Approve, Reason: reason, Code: code}, !comma && !Condition(reason)
 	case "deny", "denied", "reject", "rejected", "no", "n", "nope", "nah", "false":
-		return Word{Type: Reject, Reason: reason, Code: code}, true
+		return Word{Type: Reject, Reason: reason, Code: code}, !comma || !strings.ContainsAny(reason, "\n{")
 	default:
 		return Word{}, false
 	}

@@ -350,7 +350,7 @@ func TestCutStream(t *testing.T) {
 // A question that only others may answer at the agent is not answered here.
 func TestElsewhere(t *testing.T) {
 	t.Parallel()
-	policy, err := approval.NewPolicy(approval.PolicyConfig{Gates: []approval.Gate{{Tool: "pay", Terms: approval.Terms{Elsewhere: true}}}})
+	policy, err := approval.NewPolicy(approval.PolicyConfig{Gates: []approval.Gate{{Tool: "pay", Terms: approval.Terms{Elsewhere: true, WaitingState: approval.WaitsAuth}}}})
 	if err != nil {
 		t.Fatal(err)
 	}

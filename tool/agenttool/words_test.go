@@ -26,7 +26,7 @@ func TestConditionsOfQuestionsInWords(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := a2aservertest.New(t, a2aserver.Config{Tools: []tool.Toolset{set}, Policy: policy})
-	task := s.Wait(s.Send("/it ask").ID, a2a.TaskStateInputRequired)
+	task := s.Send("/it ask")
 	first := decide(t, s, task, approval.Decision{Type: approval.Approve})
 	for {
 		again := s.Pending(s.Get(task.ID))

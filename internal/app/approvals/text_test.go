@@ -110,7 +110,7 @@ func TestVotesAreShown(t *testing.T) {
 	if got, want := WaitsText(&client.ApprovalDetail{Approval: a}, false), waits+"1 of 2: key:bob"; !strings.HasPrefix(got, want) {
 		t.Errorf("a task waits: %q, want %q", got, want)
 	}
-	if got, want := WaitsText(&client.ApprovalDetail{Approval: client.Approval{ID: "1", Tool: "pay"}, May: client.May{WhyNot: "no"}}, false), waits+"no"; got != want {
+	if got, want := WaitsText(&client.ApprovalDetail{Approval: client.Approval{ID: "1", Tool: "pay"}, May: client.May{WhyNot: "no"}}, false), waits+"no. The result follows by itself"; got != want {
 		t.Errorf("a task waits: %q, want %q", got, want)
 	}
 	if got, want := decidedText("1", client.Approve, &client.Decided{Approval: &a, Caller: client.Principal{Subject: "key:bob"}}), "1 waits for more votes: 1 of 2: key:bob"; !strings.HasPrefix(got, want) {
