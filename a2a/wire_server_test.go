@@ -108,7 +108,8 @@ func wirePolicy(t testing.TB) *approval.Policy {
 	p, err := approval.NewPolicy(approval.PolicyConfig{Gates: []approval.Gate{
 		{Name: "vault", Tool: "wipe", When: says("vault"), Terms: approval.Terms{FourEyes: true, Destructive: true, WaitingState: approval.WaitsAuth}},
 		{Name: "production", Tool: "deploy", When: says("production"), Terms: approval.Terms{Destructive: true}},
-		{Tool: "wipe", Terms: approval.Terms{FourEyes: true, Destructive: true}},
+		{Name: "gate:wipe", Tool: "wipe", When: says("disk"), Terms: approval.Terms{FourEyes: true, Destructive: true, WaitingState: approval.WaitsInput}},
+		{Name: "safe", Tool: "wipe", When: says("safe"), Terms: approval.Terms{FourEyes: true}},
 		{Tool: "deploy", Terms: approval.Terms{Expires: time.Hour}},
 		{Tool: "shred", Action: approval.ActionDeny},
 	}})

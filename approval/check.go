@@ -125,7 +125,7 @@ func (a *Approval) checkPerson(d Decider) *Error {
 	case ViaAPI, ViaProvider:
 	case ViaA2A:
 		if a.Elsewhere() {
-			return barred(a, BarredWay, fmt.Sprintf("the A2A client may not answer it; %s has to do so, with the pages, 'a2a-server approvals' or the approvals API", a.Deciders()))
+			return barred(a, BarredWay, fmt.Sprintf("the A2A client may not answer it; %s has to do so, with the pages, 'a2a-server approvals' or the approvals API", a.Awaited()))
 		}
 	default:
 		return barred(a, BarredWay, fmt.Sprintf("%s is not a way to answer", quote(d.Via)))

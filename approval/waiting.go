@@ -61,9 +61,9 @@ func (a *Approval) Elsewhere() bool {
 // Away reports whether a is left to others than the A2A client: see Waits.
 func (a *Approval) Away() bool { return a.Waits != "" || a.Elsewhere() }
 
-// Deciders returns the principals that a waits for, in words, as far as its gates name them; for
+// Awaited returns the principals that a waits for, in words, as far as its gates name them; for
 // display, in one line.
-func (a *Approval) Deciders() string {
+func (a *Approval) Awaited() string {
 	if t := a.Tally(); t != nil && t.Missing != "" {
 		if strings.HasSuffix(t.Missing, " more") {
 			return t.Missing + " people"

@@ -59,10 +59,10 @@ func (a *Approval) WrongCode(ans Decision) bool {
 }
 
 // ReadWord reads text as a decision. The text must begin with a word, in any case, in quotes or not: a
-// word of approval or rejection, with or without a code after a space. After a colon, and after a comma
-// that follows a rejection, a reason may follow, in one line after a comma; that of an approval must have no [Condition]. A full stop or exclamation mark may end the
-// word or code. A word has ASCII letters only, because Unicode maps and resembles others to them; a reason
-// may be any text.
+// word of approval or rejection, with or without a code after a space. A colon may separate it from a
+// reason, and a comma a rejection from a reason of one line; the reason of an approval must have no
+// [Condition]. A full stop or exclamation mark may end the word or code. A word has ASCII letters only,
+// because Unicode maps and resembles others to them; a reason may be any text.
 //
 // [WordTarget] finds the approval that a word answers.
 func ReadWord(text string) (w Word, ok bool) {

@@ -108,7 +108,7 @@ func (s *shown) write(b *strings.Builder) error {
 		fmt.Fprintf(b, "Votes: %s\n", t)
 	}
 	if s.Away() {
-		fmt.Fprintf(b, "Decided by: %s, not in this conversation\n", s.Deciders())
+		fmt.Fprintf(b, "Decided by: %s, not in this conversation\n", s.Awaited())
 		return nil
 	}
 	verbs := make([]string, 0, len(s.Decisions()))
@@ -135,7 +135,7 @@ func waiting(all []*shown) string {
 		case s.Kind == approval.KindOutcome:
 			wait = "a decision"
 		}
-		wait += " by " + s.Deciders()
+		wait += " by " + s.Awaited()
 		if s.Deadline != nil {
 			wait += " until " + stamp(*s.Deadline)
 		}

@@ -29,7 +29,7 @@ func askToolApproval(all []*shown) map[string]any {
 
 // elsewhere returns what a client has to know of an approval that it only waits for.
 func (s *shown) elsewhere() any {
-	e := map[string]any{"id": s.ID, "since": stamp(s.Asked), "waitsFor": s.Deciders()}
+	e := map[string]any{"id": s.ID, "since": stamp(s.Asked), "waitsFor": s.Awaited()}
 	if s.Deadline != nil {
 		e["expires"] = stamp(*s.Deadline)
 	}

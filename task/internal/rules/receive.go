@@ -195,7 +195,7 @@ func (in *FollowUp) maySend() error {
 // sounds like a decision is refused: its sender would believe that it counts.
 func (in *FollowUp) remark(d *Draft, pending []*approval.Approval, received *event.MessageReceived) error {
 	if word, is := approval.ReadWord(textOf(in.Message)); is {
-		return approval.NotAllowed(pending[0], fmt.Sprintf("%s decides it, not this conversation, so that a word to %s it does not count; the result follows by itself", pending[0].Deciders(), word.Type))
+		return approval.NotAllowed(pending[0], fmt.Sprintf("%s decides it, not this conversation, so that a word to %s it does not count; the result follows by itself", pending[0].Awaited(), word.Type))
 	}
 	if err := d.stores(received.Message); err != nil {
 		return err
