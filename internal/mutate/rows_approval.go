@@ -5,7 +5,7 @@ func approvalRows() []row {
 		{"a2a/dialect", "incoming.answers", never("contradicted"), "TestAnswersRefused/no beside an approval", "a text that says the other thing than the decision beside it refuses the message"},
 		{"a2a/dialect", "incoming.answers", never("near"), "TestContradictionBesideADecision/in_an_array", "what looks like a decision refuses the one beside it"},
 		{"a2a/dialect", "incoming.answers", never("marked#2"), "TestRemark", "a remark decides nothing"},
-		{"a2a/dialect", "askADK", never("Elsewhere"), "TestQuestionLeavesOut", "ADK asks for no decision that its user may not make"},
+		{"a2a/dialect", "askADK", never("Away"), "TestQuestionLeavesOut", "ADK asks for no decision that its user may not make"},
 		{"a2a/dialect", "decision", skip("only"), "TestAnswersRefused/ours, claimed identity", "nothing in a decision claims who decides"},
 		{"a2a/dialect", "incoming.written", never("Digest"), "TestAnswersRefused/typed without its digest", "a decision that is written names what it was shown"},
 		{"a2a/dialect", "incoming.written", never("State"), "TestAnswersRefused/typed_where_no_text_counts", "a rule that takes no text takes no JSON as text"},

@@ -227,7 +227,7 @@ func (w *world) policy() *approval.Policy {
 	return must(approval.NewPolicy(approval.PolicyConfig{Gates: []approval.Gate{
 		{Tool: "pay", Hint: "Pay {to} with {card}?", Terms: approval.Terms{Notify: []string{"payments"}, Mask: []string{"/card"}, Risk: approval.RiskHigh, Expires: 48 * time.Hour}},
 		{Tool: "wire", Terms: approval.Terms{
-			Notify: []string{"payments"}, Approvers: &approval.Approvers{Roles: []string{"finance"}}, Expires: 24 * time.Hour, Remind: 4 * time.Hour,
+			WaitingState: approval.WaitsInput, Notify: []string{"payments"}, Approvers: &approval.Approvers{Roles: []string{"finance"}}, Expires: 24 * time.Hour, Remind: 4 * time.Hour,
 			Escalate: approval.Escalation{After: 8 * time.Hour, Notify: []string{"oncall"}, AddRoles: []string{"treasury"}},
 		}},
 	}}))
