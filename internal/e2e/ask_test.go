@@ -60,7 +60,7 @@ func TestAskOfTheFile(t *testing.T) {
 	v := withVoters(t, `{alice: ["key:alice"], bob: ["key:bob"], carl: ["key:carl"]}`,
 		`[{name: big, tool: refund, when: "args.amount > 99", people: 2, four_eyes: true}, {name: small, tool: refund, when: "args.amount > 5 && args.amount <= 99", grants: {scopes: [time], max: 1h, vary: [/order]}}, {tool: refund, name: tiny, when: "args.amount < 2", action: allow}]`+refundTool)
 	sent, said := v.refund("m1", "amount=100 order=a")
-	if sent.Status.State != waits || !strings.Contains(said, "Refund 100 for ") {
+	if sent.Status.State != "TASK_STATE_WORKING" || !strings.Contains(said, "Refund 100 for ") {
 		t.Fatalf("the call is %s, want its hint: %s", sent.Status.State, said)
 	}
 	id := sent.ID + ".a1"

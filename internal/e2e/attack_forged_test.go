@@ -267,7 +267,7 @@ func TestDelegatedDecisions(t *testing.T) {
 			if name != "an agent of the victim" {
 				task = w.create(t, header, "/transfer_money amount=7 to="+victims)
 			}
-			if a := b.ask(w, t, header, get, task); !strings.Contains(a.Body, "INPUT_REQUIRED") {
+			if a := b.ask(w, t, header, get, task); !strings.Contains(a.Body, "INPUT_REQUIRED") && !strings.Contains(a.Body, "Waiting for approval") {
 				t.Errorf("%s reads: %+v", name, a)
 			}
 			for _, op := range attackOperations()[:2] {
@@ -279,7 +279,7 @@ func TestDelegatedDecisions(t *testing.T) {
 			if a := w.send(t, header, map[string]any{"message": map[string]any{"messageId": "yes", "taskId": task, "role": "ROLE_USER", "parts": []any{map[string]any{"text": "yes"}}}}); strings.Contains(a.Body, "COMPLETED") {
 				t.Errorf("%s says yes: %+v", name, a)
 			}
-			if a := b.ask(w, t, header, get, task); !strings.Contains(a.Body, "INPUT_REQUIRED") {
+			if a := b.ask(w, t, header, get, task); !strings.Contains(a.Body, "INPUT_REQUIRED") && !strings.Contains(a.Body, "Waiting for approval") {
 				t.Errorf("after the decision of %s: %+v", name, a)
 			}
 		}

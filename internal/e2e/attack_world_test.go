@@ -198,7 +198,7 @@ func (w *attacked) keyed(id string) http.Header { return http.Header{"X-Api-Key"
 func (w *attacked) create(t *testing.T, header http.Header, text string) string {
 	t.Helper()
 	m := message("m-"+text, text)
-	config := map[string]any{"returnImmediately": strings.HasPrefix(text, "/hold")}
+	config := map[string]any{"returnImmediately": true}
 	if strings.Contains(text, victims) {
 		config["taskPushNotificationConfig"] = map[string]any{"id": "c", "url": w.hook.URL + "/" + victims, "token": victims}
 	}
@@ -208,10 +208,15 @@ func (w *attacked) create(t *testing.T, header http.Header, text string) string 
 	if id == nil {
 		t.Fatalf("%s: %d %s", text, a.Status, a.Body)
 	}
+	task := id[1] + id[2]
 	if strings.HasPrefix(text, "/hold") {
 		<-w.entered
+	} else {
+		until(t, "the task waits or has ended", func() bool {
+			return settled(w.rpc(t, header, "GetTask", map[string]any{"id": task}).Body)
+		})
 	}
-	return id[1] + id[2]
+	return task
 }
 
 // open makes a request.

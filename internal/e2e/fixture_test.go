@@ -324,22 +324,50 @@ func (in *instance) send(t *testing.T, id, text string) taskAnswer {
 	return result.Task
 }
 
-// sendAs sends a message with headers, and returns the answer, and the task in it, if any.
-func (in *instance) sendAs(t *testing.T, params any, header ...string) (task taskAnswer, said string) {
+// sendAs sends a message with headers, and returns the answer, and the task in it, if any: once that has
+// ended or waits for an answer or a decision, unless the message returns immediately.
+func (in *instance) sendAs(t *testing.T, params map[string]any, header ...string) (task taskAnswer, said string) {
 	t.Helper()
+	config, _ := params["configuration"].(map[string]any)
+	immediately := config["returnImmediately"] == true
+	if config = maps.Clone(config); config == nil {
+		config = map[string]any{}
+	}
+	params = maps.Clone(params)
+	config["returnImmediately"], params["configuration"] = true, config
 	_, said = in.do(t, http.MethodPost, "/", request(t, "SendMessage", params), header...)
+	if task, _ = taskOf(t, said); task.ID == "" || immediately || settled(said) {
+		return task, said
+	}
+	until(t, "the task waits or has ended", func() bool {
+		_, said = in.do(t, http.MethodPost, "/", request(t, "GetTask", map[string]any{"id": task.ID}), header...)
+		return settled(said)
+	})
 	task, _ = taskOf(t, said)
 	return task, said
+}
+
+// settled reports whether the task in an answer has ended, or waits for an answer or a decision.
+func settled(said string) bool {
+	return regexp.MustCompile(`"state":"TASK_STATE_(INPUT_REQUIRED|AUTH_REQUIRED|COMPLETED|FAILED|CANCELED|REJECTED)"|"elsewhere":\[`).MatchString(said)
 }
 
 // taskOf returns the task in an answer of JSON-RPC, if there is one.
 func taskOf(t *testing.T, said string) (task taskAnswer, ok bool) {
 	t.Helper()
-	var answer struct{ Result struct{ Task taskAnswer } }
+	var answer struct {
+		Result struct {
+			taskAnswer
+			Task taskAnswer
+		}
+	}
 	if err := json.Unmarshal([]byte(said), &answer); err != nil {
 		t.Fatalf("%v: %s", err, said)
 	}
-	return answer.Result.Task, answer.Result.Task.ID != ""
+	if task = answer.Result.Task; task.ID == "" {
+		task = answer.Result.taskAnswer
+	}
+	return task, task.ID != ""
 }
 
 // approve approves a call of a task, and returns the task at its next rest.

@@ -98,12 +98,12 @@ gates:
   - {tool: echo}
 `, file, delegated)+doorFor("uid: 54321"))
 			in := start(t, c)
-			send := func(who string, params any) (taskAnswer, string) {
+			send := func(who string, params map[string]any) (taskAnswer, string) {
 				return in.sendAs(t, params, "X-API-Key", keys[who])
 			}
 			asks := func(who, id, text string) string {
 				got, said := send(who, message(id, text))
-				if got.Status.State != "TASK_STATE_INPUT_REQUIRED" {
+				if !settled(said) || got.Status.State == "TASK_STATE_COMPLETED" {
 					t.Fatalf("%s: %s", text, said)
 				}
 				return got.ID

@@ -67,7 +67,7 @@ func (v *voters) ask(id string) string { return v.asks(id, "x") }
 func (v *voters) asks(id, to string) string {
 	v.t.Helper()
 	got, said := v.sendAs(v.t, message(id, "/transfer_money amount=1 to="+to), v.header("alice")...)
-	if got.Status.State != "TASK_STATE_INPUT_REQUIRED" && got.Status.State != "TASK_STATE_AUTH_REQUIRED" {
+	if !settled(said) || got.Status.State == "TASK_STATE_COMPLETED" {
 		v.t.Fatalf("the task is %s", said)
 	}
 	return got.ID
