@@ -63,7 +63,7 @@ func (s *Server) Run(ctx context.Context) error {
 		first := s.tools.Load()
 		watching.Go(func() { s.listLate(first) }) //nolint:contextcheck // a shutdown closes the tools, which ends it
 	}
-	watching.Go(func() { s.sweepGrants(ctx) })
+	watching.Go(func() { s.sweepEnded(ctx) })
 	watching.Go(func() { _ = s.approvals.Run(ctx) }) // it ends with ctx, without an error
 	if s.signin != nil {
 		watching.Go(func() { _ = s.signin.Run(ctx) }) // likewise
@@ -91,11 +91,15 @@ func (s *Server) Run(ctx context.Context) error {
 	return errors.Join(why, r.shutdown(lasting))
 }
 
-// sweepGrants removes ended grants now and every hour, until ctx ends.
-func (s *Server) sweepGrants(ctx context.Context) {
+// sweepEnded removes ended grants, and messages of tasks that ended an hour ago, now and every hour, until ctx
+// ends.
+func (s *Server) sweepEnded(ctx context.Context) {
 	for ctx.Err() == nil {
 		if err := s.engine.Approvals().RemoveEnded(ctx); err != nil && ctx.Err() == nil {
 			s.log.Warn().Err(err).Msg("ended grants cannot be removed; retrying later")
+		}
+		if err := s.engine.Tasks().ForgetMessages(ctx); err != nil && ctx.Err() == nil {
+			s.log.Warn().Err(err).Msg("messages of ended tasks cannot be removed; retrying later")
 		}
 		select {
 		case <-ctx.Done():

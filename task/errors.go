@@ -3,6 +3,7 @@ package task
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
@@ -33,6 +34,8 @@ type StateError struct {
 	State a2a.TaskState
 	// NotCancelable: the request was to cancel a task that has ended in another state.
 	NotCancelable bool
+	// Ended, of a task that has ended, says how.
+	Ended Ended
 	// Decided, if not nil, describes earlier decisions about the approvals of the request, or
 	// other faults of its decisions.
 	Decided *approval.Error
@@ -50,15 +53,52 @@ func (e *StateError) Unwrap() error {
 func (e *StateError) Error() string {
 	msg := fmt.Sprintf("task %s is in state %s and does not accept messages now", e.Task, e.State)
 	if e.State.Terminal() {
-		msg = fmt.Sprintf("task %s has ended in state %s: send a new message without a task id", e.Task, e.State)
+		msg = fmt.Sprintf("task %s has ended%s and takes no more messages: send a new message without a task id, or get task %s for all of its result%s", e.Task, e.Ended.in(e.State), e.Task, e.Ended.said())
 	}
 	if e.NotCancelable {
 		msg = fmt.Sprintf("task %s has ended in state %s and cannot be canceled", e.Task, e.State)
 	}
 	if e.Decided != nil {
-		msg = fmt.Sprintf("task %s has ended in state %s: %s", e.Task, e.State, e.Decided.Message)
+		msg = fmt.Sprintf("task %s has ended%s: %s%s", e.Task, e.Ended.in(e.State), e.Decided.Message, e.Ended.said())
 	}
 	return msg
+}
+
+// Ended is how a task has ended.
+type Ended struct {
+	At   time.Time
+	Text string // the beginning of the text that it ended with, at most [MaxEndedText] bytes; "": none is known
+}
+
+// MaxEndedText is how much of the text of an ended task is repeated to its client and to planners, in bytes.
+const MaxEndedText = 4 << 10
+
+// in returns the state and time of the end, to follow "has ended".
+func (e Ended) in(state a2a.TaskState) string {
+	if e.At.IsZero() {
+		return fmt.Sprintf(" in state %s", state)
+	}
+	return fmt.Sprintf(" in state %s at %s", state, e.At.UTC().Format(time.RFC3339))
+}
+
+// said returns the text as the end of a sentence.
+func (e Ended) said() string {
+	if e.Text == "" {
+		return ""
+	}
+	return ". It ended with:\n" + e.Text
+}
+
+// Details returns the task, and how it ended, for programs; nil: it has not.
+func (e *StateError) Details() map[string]string {
+	if e.Ended.At.IsZero() {
+		return nil
+	}
+	details := map[string]string{"taskId": e.Task.String(), "taskState": string(e.State), "endedAt": e.Ended.At.UTC().Format(time.RFC3339)}
+	if e.Ended.Text != "" {
+		details["text"] = e.Ended.Text
+	}
+	return details
 }
 
 // ErrOutput means that a call has reached its output limit.

@@ -28,6 +28,11 @@ const (
 	IndexTool    = "tool"
 	IndexDigest  = "digest"
 
+	// RowMessage is the message that created a task, without a value. IndexMessage has it by the hash of the
+	// message; it is removed an hour after the end of the task.
+	RowMessage   = "message"
+	IndexMessage = "hash"
+
 	// RowState is a row of a context. Key: that of the state; value: its JSON.
 	RowState = "state"
 

@@ -47,6 +47,7 @@ type Failure struct {
 	Refused  *httpd.Error       // of Refused
 	Invalid  *task.InvalidError // of Invalid
 	Decision *approval.Error    // of Decision; else nil, or why the state does not allow it
+	Details  map[string]string  // of State: how the task has ended; else nil
 }
 
 // Logged reports whether the cause of the failure belongs in the log, because nothing that a
@@ -88,7 +89,7 @@ func ofRequest(err error) Failure {
 		return Failure{Kind: Invalid, Message: invalid.Error(), Invalid: invalid}
 	}
 	if state, is := errors.AsType[*task.StateError](err); is {
-		f := Failure{Kind: State, Message: state.Error(), Decision: state.Decided}
+		f := Failure{Kind: State, Message: state.Error(), Decision: state.Decided, Details: state.Details()}
 		if state.NotCancelable {
 			f.Kind = NotCancelable
 		}

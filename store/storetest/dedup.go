@@ -17,6 +17,7 @@ func dedupCases() []testCase {
 		{"an hour", testDedupHour},
 		{"whatever the clock says", testDedupClock},
 		{"one owner flushes nobody else", testDedupFlood},
+		{"a row of the message outlives the window", testMessageRow},
 	}
 }
 
@@ -193,4 +194,40 @@ func testDedupFlood(t *testing.T, f *fixture) {
 	f.append(t, forgotten)
 	f.checkDuplicates(t, forgotten)
 	f.checkDuplicates(t, first)
+}
+
+// A row that a create puts with its message in an index finds the task after the window has forgotten the
+// message, whoever asks among the owner's readers, until an aside removes it from the final task.
+func testMessageRow(t *testing.T, f *fixture) {
+	key := newHash()
+	b := with(createWith(key), put("message", "first", 0, "", indexed("hash", string(key[:]))))
+	f.append(t, b)
+	f.append(t, moveTo(b.Task, 1, store.Final))
+	f.backend.Elapse(2 * store.WindowAge)
+	q := store.RowQuery{Kind: "message", Index: "hash", Prefix: key[:], Keys: true}
+	found := func(want int) {
+		t.Helper()
+		for _, h := range f.h {
+			for _, s := range seers() {
+				page, err := h.Rows(t.Context(), s, q)
+				if err != nil || len(page.Rows) != want || want > 0 && page.Rows[0].Task != b.Task {
+					t.Errorf("Rows() = %v, %v, want %d row of %s", page.Rows, err, want, b.Task)
+				}
+			}
+			if page, err := h.Rows(t.Context(), bob(), q); err != nil || len(page.Rows) > 0 {
+				t.Errorf("Rows() of a stranger = %v, %v", page.Rows, err)
+			}
+		}
+	}
+	found(1)
+	f.reopen(t)
+	found(1)
+	f.rebuild(t)
+	found(1)
+	rev := f.header(t, b.Task).Rev
+	f.append(t, aside(b.Task, remove("message", "first", 1)))
+	if now := f.header(t, b.Task).Rev; now != rev {
+		t.Errorf("the removal moved the task from rev %d to %d", rev, now)
+	}
+	found(0)
 }

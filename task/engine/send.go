@@ -86,12 +86,20 @@ func (e *Engine) Send(ctx context.Context, s Send) (*Sent, error) {
 	return e.create(ctx, s, raw)
 }
 
-// create creates a task from a message, unless a restored store waits for its operator.
+// create creates a task from a message, unless the message has created one or a restored store waits for
+// its operator.
 func (e *Engine) create(ctx context.Context, s Send, raw []byte) (*Sent, error) {
+	scope := ScopeFor(s.By, auth.Create)
+	if !e.env.Rules().NoIdempotency {
+		if id, repeats, err := e.repeats(ctx, scope, rules.MessageHash(s.By, raw)); err != nil {
+			return nil, tasklog.Translate(err)
+		} else if repeats {
+			return &Sent{Task: id, Duplicate: true, scope: scope}, nil
+		}
+	}
 	if held := e.env.Held(); !held.IsZero() {
 		return nil, &rules.HeldError{Moment: held}
 	}
-	scope := ScopeFor(s.By, auth.Create)
 	session := &fold.Session{At: e.reader.SessionAt()} // of a new context
 	if id := s.Message.ContextID; id != "" {
 		var err error

@@ -51,7 +51,11 @@ func (e Error) Saying(message string) *Error {
 
 // about adds the reason, metadata and violations of an error about a decision.
 func (e *Error) about(wrong *approval.Error) *Error {
-	e.Own, e.Metadata = string(wrong.Reason), maps.Clone(wrong.Metadata)
+	e.Own = string(wrong.Reason)
+	if e.Metadata == nil {
+		e.Metadata = map[string]string{}
+	}
+	maps.Copy(e.Metadata, wrong.Metadata)
 	for _, v := range wrong.Violations {
 		e.Violations = append(e.Violations, Violation{v.Field, v.Description})
 	}
@@ -101,7 +105,7 @@ func Of(err error) (w *Error, known bool) {
 	if f.Invalid != nil {
 		w.Violations = []Violation{{f.Invalid.Field, f.Invalid.Reason}}
 	}
-	if f.Decision != nil {
+	if w.Metadata = f.Details; f.Decision != nil {
 		w = w.about(f.Decision)
 	}
 	return w, !f.Logged()
@@ -147,8 +151,8 @@ func (e *Error) Retry(h http.Header) {
 // JSON, so no error reaches 64 KiB.
 const (
 	maxErrorText  = 10_000 // all strings of an error together
-	maxMessage    = 3_000
-	maxMetadata   = 3_000 // for each value
+	maxMessage    = 4_500  // the text of an ended task, and how it ended
+	maxMetadata   = 3_000  // for each value
 	maxField      = 200
 	maxDescribed  = 500
 	maxViolations = 16  // further violations are only counted

@@ -3,6 +3,7 @@ package rules
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -37,8 +38,15 @@ func (d *Draft) cancelAll(why string, by auth.Principal) error {
 		return err
 	}
 	says := d.f.Account()
+	canceler := ""
+	if !by.IsZero() && (by.Subject != d.f.Owner.Subject || by.Tenant != d.f.Owner.Tenant) {
+		canceler = " by " + strconv.Quote(visible.Line(by.Subject))
+	}
 	if why != "" {
-		says = append([]string{"The task was canceled: " + why + "."}, says...)
+		why = ": " + why
+	}
+	if canceler+why != "" {
+		says = append([]string{"The task was canceled" + canceler + why + "."}, says...)
 	}
 	return d.endAll(a2a.TaskStateCanceled, strings.Join(says, "\n"))
 }
@@ -136,7 +144,7 @@ func (d *Draft) cancelCalls(by auth.Principal, via string, names []string, recei
 		case c.Canceled:
 			continue
 		case d.f.Header.Phase == store.Final:
-			return &task.StateError{Task: d.f.Header.Task, State: d.f.View.State(), NotCancelable: received == nil}
+			return &task.StateError{Task: d.f.Header.Task, State: d.f.View.State(), Ended: ended(d.f), NotCancelable: received == nil}
 		case c.State == fold.CallDone:
 			return task.Invalid("call", "names %s, which has ended (%s) and cannot be canceled", c.ID, c.Outcome)
 		}

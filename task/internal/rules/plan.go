@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
@@ -91,6 +92,25 @@ func Earlier(f *fold.Fold) (task.EarlierTask, error) {
 	}
 	answer, said := f.View.Answer(isSaid)
 	return task.EarlierTask{Asked: strings.Join(asked, "\n"), Answered: answer, Said: said, State: state}, nil
+}
+
+// ended returns how the task of f has ended, with the beginning of the text of its last status and of its
+// answer, as far as f has them; zero: it has not.
+func ended(f *fold.Fold) task.Ended {
+	if f.Header.Phase != store.Final {
+		return task.Ended{}
+	}
+	text := f.View.StatusText()
+	if answer, _ := f.View.Answer(isSaid); answer != "" && answer != text {
+		text = strings.TrimPrefix(text+"\n"+answer, "\n")
+	}
+	if n := task.MaxEndedText - len("…"); len(text) > task.MaxEndedText {
+		for !utf8.RuneStart(text[n]) {
+			n--
+		}
+		text = text[:n] + "…"
+	}
+	return task.Ended{At: f.Header.StatusTime.Time(), Text: text}
 }
 
 // Memories returns an ended task as entries of a memory: what was asked and answered, and the

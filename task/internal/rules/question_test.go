@@ -76,7 +76,7 @@ func TestReasonOfARejectionIsShown(t *testing.T) {
 		if !strings.Contains(shown, `{"artifactId":"c1.1","name":"pay","parts":[{"text":"the call was rejected: not to bob"}]}`) {
 			t.Errorf("cancels %v: the task is %s, want the reason as the result of its call", cancels, shown)
 		}
-		if want := "The task was canceled: pay (c1.1) was rejected: not to bob."; cancels && k.text() != want {
+		if want := "The task was canceled by \"bob\": pay (c1.1) was rejected: not to bob."; cancels && k.text() != want {
 			t.Errorf("the status says %q, want %q", k.text(), want)
 		}
 	}

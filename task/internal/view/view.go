@@ -322,30 +322,47 @@ func (v *View) MayHave(artifact string) bool {
 func (v *View) Answer(isSaid func(id string) bool) (answer string, said bool) {
 	var all []string
 	for i := range v.artifacts {
-		var parts []struct {
-			Text string `json:"text"`
-		}
 		a := &v.artifacts[len(v.artifacts)-1-i]
-		if json.Unmarshal(slices.Concat([]byte("["), a.parts, []byte("]")), &parts) != nil {
-			continue
-		}
-		var text strings.Builder
-		for _, p := range parts {
-			text.WriteString(p.Text)
-		}
-		if text.Len() == 0 {
+		text := textOf(slices.Concat([]byte("["), a.parts, []byte("]")))
+		if text == "" {
 			continue
 		}
 		if isSaid(a.id) {
 			if len(all) == 0 {
-				return text.String(), true
+				return text, true
 			}
 			break
 		}
-		all = append(all, text.String())
+		all = append(all, text)
 	}
 	slices.Reverse(all)
 	return strings.Join(all, "\n"), false
+}
+
+// StatusText returns the text of the message of the current status.
+func (v *View) StatusText() string {
+	var m struct {
+		Parts json.RawMessage `json:"parts"`
+	}
+	if json.Unmarshal(v.message.whole, &m) != nil {
+		return ""
+	}
+	return textOf(m.Parts)
+}
+
+// textOf returns the texts of an array of parts; "": there are none, or it is none.
+func textOf(array json.RawMessage) string {
+	var parts []struct {
+		Text string `json:"text"`
+	}
+	if json.Unmarshal(array, &parts) != nil {
+		return ""
+	}
+	var text strings.Builder
+	for _, p := range parts {
+		text.WriteString(p.Text)
+	}
+	return text.String()
 }
 
 // fewArtifacts is the number of artifacts up to which a linear search is cheaper than an

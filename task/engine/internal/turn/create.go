@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"a2a-server/store"
+	"a2a-server/task"
 	"a2a-server/task/engine/internal/env"
 	"a2a-server/task/engine/internal/scheduler"
 	"a2a-server/task/internal/rules"
@@ -38,6 +39,7 @@ func (ts *Turns) create(ctx context.Context, scope store.Scope, n rules.New, adv
 	b := ts.batch(d, scope, nil)
 	if !current.NoIdempotency {
 		b.Dedup = rules.MessageHash(n.Context.Owner(), n.JSON)
+		b.Rows = append(b.Rows, store.RowChange{Kind: task.RowMessage, Key: []byte("first"), Index: []store.IndexKey{{Index: task.IndexMessage, Key: b.Dedup[:]}}})
 	}
 	b.Disk = ts.env.Limits.DiskBounds()
 	if n.Message.ContextID != "" { // a context id of ours is new, so its context is empty

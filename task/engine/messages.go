@@ -1,0 +1,77 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"a2a-server/store"
+	"a2a-server/task"
+)
+
+// repeats returns the task that the message with this hash has created, unless the task ended more than
+// [store.WindowAge] ago. false: the message is new.
+func (c *core) repeats(ctx context.Context, scope store.Scope, message store.Hash) (store.TaskID, bool, error) {
+	for q := (store.RowQuery{Kind: task.RowMessage, Index: task.IndexMessage, Prefix: message[:], Keys: true}); ; {
+		page, err := c.env.Store.Rows(ctx, scope, q)
+		if err != nil {
+			return store.TaskID{}, false, fmt.Errorf("look up the task of a message: %w", err)
+		}
+		for i := range page.Rows {
+			id := page.Rows[i].Task
+			if over, err := c.messageOver(ctx, id); err != nil || !over {
+				return id, err == nil, err
+			}
+		}
+		if q.Cursor = page.Next; q.Cursor == "" {
+			return store.TaskID{}, false, nil
+		}
+	}
+}
+
+// messageOver reports whether the message that created a task does not find it any more: the task is gone,
+// or ended at least [store.WindowAge] ago. A damaged task may not have ended.
+func (c *core) messageOver(ctx context.Context, id store.TaskID) (bool, error) {
+	h, err := c.header(ctx, store.System(), id)
+	switch {
+	case errors.Is(err, task.ErrTaskNotFound):
+		return true, nil
+	case errors.Is(err, ErrDataLoss):
+		return false, nil
+	case err != nil:
+		return false, err
+	}
+	return h.Phase == store.Final && c.env.Now().Sub(h.StatusTime.Time()) >= store.WindowAge, nil
+}
+
+// ForgetMessages removes the rows of messages that find their tasks no more, of all owners. Each removal is
+// a batch of its own, so an interrupted call leaves the rest to the next.
+func (t *Tasks) ForgetMessages(ctx context.Context) error {
+	for q := (store.RowQuery{Kind: task.RowMessage, Limit: 500}); ; {
+		page, err := t.core.env.Store.Rows(ctx, store.System(), q)
+		if err != nil {
+			return fmt.Errorf("read messages: %w", err)
+		}
+		var removals []*store.Commit
+		for i := range page.Rows {
+			row := &page.Rows[i]
+			over, err := t.core.messageOver(ctx, row.Task)
+			if err != nil {
+				return fmt.Errorf("read the task of a message: %w", err)
+			}
+			if over {
+				removals = append(removals, t.core.env.Store.Append(ctx, &store.Batch{
+					Scope: store.System(), Task: row.Task, Rows: []store.RowChange{{Kind: row.Kind, Key: row.Key, IfRev: row.Rev, Delete: true}},
+				}))
+			}
+		}
+		for _, c := range removals {
+			if _, err := c.Wait(); err != nil && !errors.Is(err, store.ErrNotFound) && !errors.Is(err, store.ErrConflict) {
+				return fmt.Errorf("remove a message: %w", err)
+			}
+		}
+		if q.Cursor = page.Next; q.Cursor == "" {
+			return nil
+		}
+	}
+}

@@ -1,0 +1,148 @@
+package engine_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"a2a-server/auth"
+	"a2a-server/store"
+	"a2a-server/task"
+)
+
+// repeated sends a message again, and checks that it finds its task.
+func (w *world) repeated(m *a2a.Message, id a2a.TaskID) {
+	w.t.Helper()
+	sent, err := w.sendAs(alice, m)
+	if err != nil || !sent.Duplicate || sent.Task.String() != string(id) {
+		w.t.Fatalf("Send() again = %+v, %v, want the duplicate of %s", sent, err, id)
+	}
+}
+
+// A message finds its task as long as the task waits and for an hour after its end, also after a crash
+// and beyond the hour of the store's window; then it creates another task.
+func TestMessageFindsItsTask(t *testing.T) {
+	eachDisk(t, func(t *testing.T, w *world) {
+		k := w.killer()
+		w.start()
+		m := w.calls("transfer", args{"amount": 1, "to": "bob"})
+		first := w.send(m)
+		pass(3 * time.Hour)
+		w.repeated(m, first.ID)
+		k.crash()
+		pass(25 * time.Hour)
+		w.must(w.engine.Tasks().ForgetMessages(w.ctx()))
+		w.repeated(m, first.ID)
+
+		// A repeated send waits, and has the result.
+		again, err := w.sendAs(alice, m)
+		w.must(err)
+		w.wantState(w.send(w.decision(first.ID, approve(w.pending(first)[0]))), a2a.TaskStateCompleted)
+		w.wantState(w.await(again), a2a.TaskStateCompleted)
+		if task, _ := w.streamed(again); task == nil || task.ID != first.ID || task.Status.State != a2a.TaskStateCompleted {
+			t.Errorf("the stream of the repeated message begins with %+v, want the completed task", task)
+		}
+
+		other := *m
+		other.Metadata = map[string]any{"note": "other"}
+		if sent, err := w.sendAs(alice, &other); err != nil || sent.Duplicate {
+			t.Errorf("Send() of other content = %+v, %v, want a new task", sent, err)
+		}
+		if sent, err := w.sendAs(bob, m); err != nil || sent.Duplicate {
+			t.Errorf("Send() by another caller = %+v, %v, want a new task", sent, err)
+		}
+		pass(59 * time.Minute)
+		k.crash()
+		w.must(w.engine.Tasks().ForgetMessages(w.ctx()))
+		w.repeated(m, first.ID)
+		w.wantRuns("transfer", 1)
+		pass(2 * time.Hour) // the window of the store counts from its last start
+		sent, err := w.sendAs(alice, m)
+		if err != nil || sent.Duplicate || sent.Task.String() == string(first.ID) {
+			t.Fatalf("Send() an hour after the end = %+v, %v, want a new task", sent, err)
+		}
+		w.repeated(m, a2a.TaskID(sent.Task.String()))
+	})
+}
+
+// messages returns how many messages the store remembers.
+func (w *world) messages() int {
+	w.t.Helper()
+	page, err := w.store.Rows(w.ctx(), store.System(), store.RowQuery{Kind: task.RowMessage, Limit: 1000})
+	w.must(err)
+	return len(page.Rows)
+}
+
+// The sweep removes the messages of tasks that ended an hour ago, and no other; a deletion removes those of
+// its task.
+func TestForgetMessages(t *testing.T) {
+	eachDisk(t, func(t *testing.T, w *world) {
+		w.start()
+		waits, ends, deleted := w.send(w.calls("transfer", args{"amount": 1, "to": "bob"})), w.send(w.calls("echo", args{})), w.send(w.calls("echo", args{"n": 1}))
+		w.must(w.engine.Tasks().Delete(w.ctx(), alice, string(deleted.ID)))
+		pass(time.Hour - time.Second)
+		w.must(w.engine.Tasks().ForgetMessages(w.ctx()))
+		if n := w.messages(); n != 2 {
+			t.Errorf("%d messages are kept, want those of %s and %s", n, waits.ID, ends.ID)
+		}
+		pass(time.Second)
+		rev := w.header(ends.ID).Rev
+		w.must(w.engine.Tasks().ForgetMessages(w.ctx()))
+		if n := w.messages(); n != 1 || w.header(ends.ID).Rev != rev {
+			t.Errorf("%d messages are kept an hour after the end, want that of %s", n, waits.ID)
+		}
+		w.must(w.engine.Tasks().Cancel(w.ctx(), alice, string(waits.ID)))
+		pass(time.Hour)
+		w.must(w.engine.Tasks().ForgetMessages(w.ctx()))
+		if n := w.messages(); n != 0 {
+			t.Errorf("%d messages are kept", n)
+		}
+	})
+}
+
+// A message to an ended task is refused in words that say how it ended, with the beginning of its text, cut
+// between runes.
+func TestRefusedAtTheEnd(t *testing.T) {
+	refused := func(w *world, id a2a.TaskID) *task.StateError {
+		w.t.Helper()
+		_, err := w.sendAs(alice, w.reply(id, a2a.NewTextPart("and now?")))
+		state, is := errors.AsType[*task.StateError](err)
+		if !is || !strings.Contains(err.Error(), string(id)) || state.Details()["taskId"] != string(id) {
+			w.t.Fatalf("Send() to the ended task = %v, want a StateError with %s", err, id)
+		}
+		return state
+	}
+	runInMemory(t, "with a long text", func(t *testing.T, w *world) {
+		w.start()
+		done := w.send(w.calls("echo", args{"text": "a" + strings.Repeat("é", 3000)}))
+		state := refused(w, done.ID)
+		text := state.Ended.Text
+		if n := len(text); n > task.MaxEndedText || n < task.MaxEndedText-5 || !utf8.ValidString(text) || !strings.Contains(state.Error(), text) {
+			t.Errorf("the error repeats %d bytes, want the first %d: %q", n, task.MaxEndedText, state.Error())
+		}
+		if !strings.Contains(state.Error(), "TASK_STATE_COMPLETED at 20") || state.Details()["taskState"] != "TASK_STATE_COMPLETED" || state.Details()["text"] != text {
+			t.Errorf("the error is %q with %v", state.Error(), state.Details())
+		}
+	})
+	runInMemory(t, "canceled by an operator", func(t *testing.T, w *world) {
+		w.start()
+		got := w.send(w.calls("transfer", args{"amount": 1, "to": "bob"}))
+		operator := auth.Principal{Tenant: alice.Tenant, Subject: "olga", Method: "test", Roles: []string{auth.RoleOperator}}
+		w.must(w.engine.Tasks().Cancel(w.ctx(), operator, string(got.ID)))
+		if state := refused(w, got.ID); !strings.Contains(state.Error(), `TASK_STATE_CANCELED`) || !strings.Contains(state.Error(), `canceled by "olga"`) {
+			t.Errorf("the error is %q, want who canceled the task", state.Error())
+		}
+	})
+	runInMemory(t, "canceled by its requester", func(t *testing.T, w *world) {
+		w.start()
+		got := w.send(w.calls("transfer", args{"amount": 1, "to": "bob"}))
+		w.cancel(got.ID)
+		if state := refused(w, got.ID); strings.Contains(state.Error(), "by") || state.Details()["endedAt"] == "" {
+			t.Errorf("the error is %q with %v", state.Error(), state.Details())
+		}
+	})
+}
