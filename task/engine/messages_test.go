@@ -9,6 +9,7 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
+	"a2a-server/a2a/dialect"
 	"a2a-server/auth"
 	"a2a-server/store"
 	"a2a-server/task"
@@ -144,5 +145,49 @@ func TestRefusedAtTheEnd(t *testing.T) {
 		if state := refused(w, got.ID); strings.Contains(state.Error(), "by") || state.Details()["endedAt"] == "" {
 			t.Errorf("the error is %q with %v", state.Error(), state.Details())
 		}
+	})
+}
+
+// A word of decision with a context alone is refused, and names the tasks of the context that wait for
+// decisions; when none waits, it is an ordinary message. So is a remark.
+func TestWordWithoutItsTask(t *testing.T) {
+	inMemory(t, func(t *testing.T, w *world) {
+		w.start()
+		in := func(text string, by auth.Principal) error {
+			m := w.message(a2a.NewTextPart(text))
+			m.ContextID = "talk"
+			_, err := w.sendAs(by, m)
+			return err
+		}
+		w.must(in("yes", alice))
+		ask := func() *a2a.Task {
+			m := w.calls("transfer", args{"amount": 1, "to": "bob"})
+			m.ContextID = "talk"
+			return w.send(m)
+		}
+		first, second := ask(), ask()
+		for _, text := range []string{"yes", "no: wrong", "Approve k7m2qzxd", `"OK."`} {
+			err := in(text, alice)
+			invalid, is := errors.AsType[*task.InvalidError](err)
+			if !is || invalid.Field != "message.taskId" || !strings.Contains(err.Error(), string(first.ID)) || !strings.Contains(err.Error(), string(second.ID)) {
+				t.Errorf("Send(%q) = %v, want an error of message.taskId that names %s and %s", text, err, first.ID, second.ID)
+			}
+		}
+		for _, text := range []string{"yes, and list the tools", "what waits?"} {
+			w.must(in(text, alice))
+		}
+		w.must(in("yes", bob)) // the context of this name is another
+		remark := w.message(a2a.NewTextPart("no"))
+		remark.ContextID, remark.Metadata = "talk", map[string]any{dialect.RemarkKey: true}
+		if _, err := w.sendAs(alice, remark); err != nil {
+			t.Errorf("Send() of a remark = %v", err)
+		}
+		w.cancel(first.ID)
+		if err := in("no", alice); err == nil || strings.Contains(err.Error(), string(first.ID)) {
+			t.Errorf("Send() = %v, want an error without %s, which has ended", err, first.ID)
+		}
+		w.send(w.decision(second.ID, reject(w.pending(second)[0], "")))
+		w.must(in("no", alice))
+		w.wantRuns("transfer", 0)
 	})
 }

@@ -109,7 +109,7 @@ func (e *Engine) create(ctx context.Context, s Send, raw []byte) (*Sent, error) 
 	}
 	current := e.env.Rules()
 	r := current.Readonly(ctx, s.By).WithState(session.Values())
-	direct, listed, err := current.Accept(r, s.Message)
+	direct, listed, err := current.Accept(r, s.Message, func() ([]string, error) { return e.waiting(ctx, scope, s.Message.ContextID) })
 	if err != nil || direct != nil {
 		return &Sent{Direct: direct}, err
 	}

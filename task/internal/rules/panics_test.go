@@ -55,7 +55,7 @@ func TestPanicsAreErrors(t *testing.T) {
 	t.Parallel()
 	for at, ask := range map[string]func(k *desk, n *nervous) error{
 		"Accept": func(k *desk, _ *nervous) error {
-			_, _, err := k.rules.Accept(k.rules.Readonly(t.Context(), alice), &a2a.Message{})
+			_, _, err := k.rules.Accept(k.rules.Readonly(t.Context(), alice), &a2a.Message{}, nil)
 			return err
 		},
 		"Inline": func(k *desk, _ *nervous) error {

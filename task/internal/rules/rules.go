@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -140,9 +141,10 @@ type Lookup struct {
 
 // Accept asks the planner whether it accepts a message that would create a new task. A non-nil
 // message is the whole response; it is in the context of m, or in a new context (A2A 1.0
-// §3.4.1). A decision is refused, because its message names no task.
-func (r *Rules) Accept(c *task.ReadonlyContext, m *a2a.Message) (direct *a2a.Message, l Lookup, err error) {
-	if err := r.decidesNothing(c, m); err != nil {
+// §3.4.1). A decision is refused, because its message names no task; so is a word of decision while
+// tasks of its context wait for decisions. waiting returns their ids, and is called for such messages only.
+func (r *Rules) Accept(c *task.ReadonlyContext, m *a2a.Message, waiting func() ([]string, error)) (direct *a2a.Message, l Lookup, err error) {
+	if err := r.decidesNothing(c, m, waiting); err != nil {
 		return nil, l, err
 	}
 	if l.tools, err = r.listTools(c); err != nil {
@@ -163,17 +165,36 @@ func (r *Rules) Accept(c *task.ReadonlyContext, m *a2a.Message) (direct *a2a.Mes
 }
 
 // decidesNothing refuses a message without a task id that holds a decision.
-func (r *Rules) decidesNothing(c *task.ReadonlyContext, m *a2a.Message) (err error) {
+func (r *Rules) decidesNothing(c *task.ReadonlyContext, m *a2a.Message, waiting func() ([]string, error)) (err error) {
 	defer r.guard(c.TaskID(), "the presenter", &err)
 	calls, wrong := r.Presenter.Cancels(m)
 	if wrong != nil || len(calls) > 0 {
 		return task.Invalid("message.taskId", "is required, because the message cancels a call: name the task that the call belongs to; nothing was canceled")
 	}
 	answers, wrong := r.Presenter.Answers(m, nil)
-	if wrong != nil || len(answers) > 0 {
+	holds := wrong != nil || len(answers) > 0
+	if !holds {
+		if words, err := r.Presenter.Answers(m, anyQuestion()); err != nil || len(words) == 0 {
+			return nil //nolint:nilerr // not even a word
+		}
+	}
+	ids, err := waiting()
+	switch {
+	case err != nil:
+		return err
+	case len(ids) > 0 && !holds:
+		return task.Invalid("message.taskId", "is required, because the text is a decision and tasks of this context wait for decisions: send it again with the id of its task, %s; nothing was decided", strings.Join(ids, " or "))
+	case len(ids) > 0:
+		return task.Invalid("message.taskId", "is required, because the message holds a decision: name the task that waits for it, in this context %s; nothing was decided", strings.Join(ids, " or "))
+	case holds:
 		return task.Invalid("message.taskId", "is required, because the message holds a decision: name the task that waits for it; nothing was decided")
 	}
 	return nil
+}
+
+// anyQuestion returns an approval that every word of decision answers, with a code or without.
+func anyQuestion() []*approval.Approval {
+	return []*approval.Approval{{ID: approval.ID("any", 1, "" /* mark */), Task: "any", Kind: approval.KindCall, State: approval.Pending, Code: "any"}}
 }
 
 // listTools returns the tools that a caller may use. If a toolset fails, only its own
