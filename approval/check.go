@@ -223,6 +223,20 @@ func (a *Approval) Decisions() []DecisionType {
 	return decisions
 }
 
+// Offers returns the decisions that d may make about a while it is pending, and reports whether an approve
+// of d's may make a grant.
+func (a *Approval) Offers(d Decider) (decisions []DecisionType, grants bool) {
+	if a.checkPerson(d) != nil {
+		return nil, false
+	}
+	decisions = slices.DeleteFunc(a.Decisions(), func(t DecisionType) bool { return a.checkVote(t, d) != nil })
+	if !a.Grantable() || !slices.Contains(decisions, Approve) {
+		return decisions, false
+	}
+	grant := Decision{Type: Approve, Grant: &GrantRequest{Scope: a.Terms.Grants.Scopes[0]}}
+	return decisions, a.checkGrant(grant, d) == nil
+}
+
 // Replaced returns what an edit of a confirmation replaces, if a is one that takes an edit: the
 // arguments in its payload. nil: an edit of a replaces Args, or a takes none.
 func (a *Approval) Replaced() json.RawMessage {
@@ -359,8 +373,8 @@ func (a *Approval) checkGrant(ans Decision, d Decider) *Error {
 	switch {
 	case ans.Type != Approve:
 		return wrong("grant", fmt.Sprintf("belongs to approve, not to %s", ans.Type))
-	case d.Via != ViaAPI || !d.By.Direct():
-		return barred(a, BarredDelegated, "only a person makes grants, directly, with 'a2a-server approvals' or the approvals API; approve it without a grant")
+	case d.Via == ViaProvider || !d.By.Direct():
+		return barred(a, BarredDelegated, "only a person makes grants, directly; approve it without a grant")
 	case !a.Grantable():
 		return NotAllowed(a, fmt.Sprintf("its gate (%s) allows no grants for this call; approve it without a grant", quote(a.Terms.Gate)))
 	case !a.Terms.Includes(d.By, a.facts(a.Args)): // whom the escalation of this question has added

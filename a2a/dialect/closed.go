@@ -1,6 +1,8 @@
 package dialect
 
 import (
+	"fmt"
+	"math"
 	"slices"
 
 	"a2a-server/approval"
@@ -64,4 +66,18 @@ func (c *closed) flag(name string) bool {
 		c.bad(name, "must be true or false")
 	}
 	return yes
+}
+
+// maxWhole bounds the numbers of [closed.whole]: as seconds, it is a time of 31 years.
+const maxWhole = 1e9
+
+// whole returns an integer member, 0 when it is missing.
+func (c *closed) whole(name string) int {
+	v, ok := c.has(name)
+	n, isNumber := v.(float64)
+	if ok && (!isNumber || n != math.Trunc(n) || math.Abs(n) > maxWhole) {
+		c.bad(name, fmt.Sprintf("must be a whole number up to %d", int(maxWhole)))
+		return 0
+	}
+	return int(n)
 }

@@ -20,6 +20,11 @@ type shown struct {
 	hint            string // never empty, with invisible characters escaped
 	args            map[string]any
 	payload, schema any // nil when there is none
+
+	// options are the decisions that the requester may make as the A2A client, with grants if an approve
+	// may make one.
+	options []approval.DecisionType
+	grants  bool
 }
 
 func show(a *approval.Approval) (*shown, error) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	"a2a-server/approval"
 	"a2a-server/internal/visible"
@@ -45,7 +46,7 @@ func (s *shown) request() map[string]any {
 		"arguments":   s.args,
 		"digest":      s.Digest,
 		"summary":     s.hint,
-		"options":     []any{},
+		"options":     values(s.options, func(v approval.DecisionType) any { return string(v) }),
 		"requestedAt": stamp(s.Asked),
 		"onExpiry":    string(cmp.Or(s.Terms.OnExpiry, approval.ExpiryRejects)),
 	}
@@ -75,8 +76,9 @@ func (s *shown) request() map[string]any {
 	}
 	if s.Away() {
 		r["elsewhere"] = true
-	} else {
-		r["options"] = values(s.Decisions(), func(v approval.DecisionType) any { return string(v) })
+	}
+	if s.grants {
+		r["grants"] = grantTerms(s.Terms.Grants)
 	}
 	if t := s.Tally(); t != nil {
 		r["votes"] = map[string]any{"have": float64(t.Have), "need": float64(t.Need), "missing": t.Missing}
@@ -85,6 +87,21 @@ func (s *shown) request() map[string]any {
 		r["supersedes"] = s.Supersedes
 	}
 	return r
+}
+
+// grantTerms returns the grants that an approve may make, with the members of the approvals API.
+func grantTerms(t *approval.GrantTerms) map[string]any {
+	g := map[string]any{
+		"scopes":  values(t.Scopes, func(scope approval.GrantScope) any { return string(scope) }),
+		"seconds": t.Longest().Seconds(),
+	}
+	if t.Uses > 0 {
+		g["uses"] = float64(t.Uses)
+	}
+	if len(t.Vary) > 0 {
+		g["vary"] = values(t.Vary, func(pointer string) any { return pointer })
+	}
+	return g
 }
 
 // tool returns the name of the tool and its description of itself.
@@ -181,7 +198,7 @@ func (in *incoming) response(field string, object map[string]any) ([]approval.De
 
 func decision(field string, object map[string]any) (approval.Decision, []approval.Violation) {
 	c := &closed{field: field, object: object}
-	c.only(unknownMember, "id", "decision", "arguments", "response", "reason", "digest")
+	c.only(unknownMember, "id", "decision", "arguments", "response", "reason", "digest", "grant")
 	answer := approval.Decision{
 		ID:     c.text("id", true /* required */),
 		Type:   approval.DecisionType(c.text("decision", true /* required */)),
@@ -191,6 +208,11 @@ func decision(field string, object map[string]any) (approval.Decision, []approva
 	// the sender.
 	if _, ok := c.has("digest"); ok {
 		answer.Digest = c.text("digest", true /* required */)
+	}
+	if grant, ok := c.has("grant"); ok {
+		var wrong []approval.Violation
+		answer.Grant, wrong = grantRequest(field+".grant", grant)
+		c.violations = append(c.violations, wrong...)
 	}
 	known := []approval.DecisionType{approval.Approve, approval.Edit, approval.Reject, approval.Respond, approval.Cancel}
 	if answer.Type != "" && !slices.Contains(known, answer.Type) {
@@ -222,4 +244,21 @@ func decision(field string, object map[string]any) (approval.Decision, []approva
 		}
 	}
 	return answer, c.violations
+}
+
+// grantRequest reads the member grant of a decision, as the approvals API has it.
+func grantRequest(field string, v any) (*approval.GrantRequest, []approval.Violation) {
+	object, is := v.(map[string]any)
+	if !is {
+		return nil, []approval.Violation{{Field: field, Description: "must be an object"}}
+	}
+	c := &closed{field: field, object: object}
+	c.only(unknownMember, "scope", "seconds", "uses", "exact")
+	g := &approval.GrantRequest{
+		Scope: approval.GrantScope(c.text("scope", true /* required */)),
+		For:   time.Duration(c.whole("seconds")) * time.Second,
+		Uses:  c.whole("uses"),
+		Exact: c.flag("exact"),
+	}
+	return g, c.violations
 }

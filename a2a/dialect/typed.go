@@ -136,6 +136,9 @@ func (in *incoming) written(field string, object map[string]any) ([]approval.Dec
 		return nil, err
 	}
 	for i, answer := range answers {
+		if answer.Grant != nil {
+			return nil, in.wrong(answer.ID, fmt.Sprintf("%s.decisions[%d].grant", field, i), "must be left out: no text makes a grant; send the decision as data")
+		}
 		if a, err := approval.Find(answer, in.approvals); err == nil && a.State == approval.Pending && a.RefusesText() != "" {
 			return nil, approval.NotAllowed(a, a.RefusesText()+"; "+howTo(in.approvals))
 		}

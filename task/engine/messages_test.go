@@ -1,9 +1,12 @@
 package engine_test
 
 import (
+	"context"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 	"unicode/utf8"
 
@@ -67,6 +70,48 @@ func TestMessageFindsItsTask(t *testing.T) {
 			t.Fatalf("Send() an hour after the end = %+v, %v, want a new task", sent, err)
 		}
 		w.repeated(m, a2a.TaskID(sent.Task.String()))
+	})
+}
+
+// pairing is a store in which two look-ups of messages end only when both have begun.
+type pairing struct {
+	store.Handle
+	both *sync.WaitGroup
+}
+
+func (p pairing) Rows(ctx context.Context, s store.Scope, q store.RowQuery) (store.RowPage, error) {
+	if q.Kind == task.RowMessage {
+		defer p.both.Wait()
+		defer p.both.Done()
+	}
+	return p.Handle.Rows(ctx, s, q)
+}
+
+// The same message sent twice at once, when neither finds the other, makes one task.
+func TestSameMessageAtOnce(t *testing.T) {
+	eachDisk(t, func(t *testing.T, w *world) {
+		var both, sends sync.WaitGroup
+		both.Add(2)
+		w.wrap = func(h store.Handle) store.Handle { return pairing{h, &both} }
+		w.start()
+		m := w.calls("write", args{"amount": 1, "to": "bob"})
+		var ids [2]string
+		for i := range ids {
+			sends.Go(func() {
+				sent, err := w.sendAs(alice, m)
+				if err != nil {
+					t.Errorf("Send() = %v", err)
+					return
+				}
+				ids[i] = sent.Task.String()
+			})
+		}
+		sends.Wait()
+		synctest.Wait()
+		if ids[0] != ids[1] {
+			t.Errorf("the same message made %s and %s", ids[0], ids[1])
+		}
+		w.wantRuns("write", 1)
 	})
 }
 

@@ -175,7 +175,7 @@ func (r *Rules) decidesNothing(c *task.ReadonlyContext, m *a2a.Message, waiting 
 	holds := wrong != nil || len(answers) > 0
 	if !holds {
 		if words, err := r.Presenter.Answers(m, anyQuestion()); err != nil || len(words) == 0 {
-			return nil //nolint:nilerr // not even a word
+			return nil
 		}
 	}
 	ids, err := waiting()
