@@ -84,6 +84,10 @@ type Progress struct {
 	// Earlier returns the newest ended tasks of the context that the owner of this task has
 	// sent, newest first, with at most limit bytes of text. Nil if the planner is Inline.
 	Earlier func(ctx context.Context, limit int) ([]EarlierTask, error)
+	// Meanwhile returns the ended tasks to which the first message refers (referenceTaskIds), at most
+	// [MaxMeanwhile]. The engine adds to the references of the client the tasks of the context that
+	// have waited, and have ended since the client's last new task there. Nil if the planner is Inline.
+	Meanwhile func(ctx context.Context) ([]EndedTask, error)
 	// Spent returns the tokens of all steps that were planned for the owner of this task since
 	// midnight UTC, in tasks that still exist. Nil if the planner is Inline.
 	Spent func(ctx context.Context) (tokens int, err error)
@@ -91,11 +95,22 @@ type Progress struct {
 
 // An EarlierTask is an ended task of the same context and caller.
 type EarlierTask struct {
+	ID       string
 	Asked    string // the texts of its messages
 	Answered string // the text that its planner said last or, without that or after it, the results of its tools
 	Said     bool   // Answered is what its planner said
 	State    a2a.TaskState
 }
+
+// An EndedTask is a task to which a message refers.
+type EndedTask struct {
+	ID    string
+	State a2a.TaskState
+	Ended
+}
+
+// MaxMeanwhile bounds the tasks of [Progress].Meanwhile, and how many the engine adds to a message.
+const MaxMeanwhile = 10
 
 // Ranking returns the passages of entries that match a query, best first. It may change the
 // content, the score and the metadata of an entry. It is safe for concurrent use.

@@ -1,12 +1,19 @@
 package engine
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"a2a-server/store"
 	"a2a-server/task"
+	"a2a-server/task/internal/fold"
 )
 
 // repeats returns the task that the message with this hash has created, unless the task ended more than
@@ -99,4 +106,57 @@ func (c *core) waiting(ctx context.Context, owner store.Scope, contextID string)
 		}
 	}
 	return ids, nil
+}
+
+// meanwhileOverlap is how long before the beginning of the newest task of a context ends still count as
+// meanwhile, unless that task refers to them: they may have come while it began.
+const meanwhileOverlap = time.Second
+
+// endedMeanwhile returns the tasks of a context that have ended since its owner began the newest task there,
+// the first end first. It leaves out tasks that ended without a rest, whose senders had their results; a crash
+// counts as a rest. It looks at the tasks with the newest statuses only.
+func (c *core) endedMeanwhile(ctx context.Context, owner store.Scope, contextID string) (ids []a2a.TaskID, _ error) {
+	if contextID == "" {
+		return nil, nil
+	}
+	page, err := c.env.Store.Tasks(ctx, owner, store.Query{Context: contextID, Limit: 2 * task.MaxMeanwhile})
+	if err != nil {
+		return nil, fmt.Errorf("list the tasks of a context: %w", err)
+	}
+	rested := slices.DeleteFunc(slices.Clone(page.Tasks), func(h store.Header) bool { return h.Phase != store.Final || h.Fence == 1 || h.Damaged })
+	if len(rested) == 0 {
+		return nil, nil
+	}
+	newest := slices.MaxFunc(page.Tasks, func(a, b store.Header) int { return bytes.Compare(a.Task[:], b.Task[:]) })
+	begun, known, err := c.beginning(ctx, owner, newest.Task)
+	if err != nil {
+		return nil, err
+	}
+	for _, h := range slices.Backward(rested) {
+		id := a2a.TaskID(h.Task.String())
+		if h.StatusTime.Time().After(begun.Add(-meanwhileOverlap)) && !slices.Contains(known, id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids[max(0, len(ids)-task.MaxMeanwhile):], nil
+}
+
+// beginning returns when a task was created, and the tasks to which its first message refers; zero if the task
+// cannot be read.
+func (c *core) beginning(ctx context.Context, owner store.Scope, id store.TaskID) (at time.Time, refers []a2a.TaskID, _ error) {
+	page, err := c.env.Store.Read(ctx, owner, id, store.After(0), store.Limit{Events: 8, Bytes: 4 << 20})
+	switch {
+	case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrDataLoss), err == nil && len(page.Events) == 0:
+		return time.Time{}, nil, nil
+	case err != nil:
+		return time.Time{}, nil, fmt.Errorf("read the newest task of a context: %w", err)
+	}
+	var m struct {
+		Refers []a2a.TaskID `json:"referenceTaskIds"`
+	}
+	if raw, ok := fold.Opening(&page.Events[0]); ok {
+		_ = json.Unmarshal(raw, &m) // it was encoded here
+	}
+	begun, _ := fold.Begun(page.Events)
+	return begun.Time(), m.Refers, nil
 }

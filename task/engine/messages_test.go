@@ -2,7 +2,9 @@ package engine_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -234,5 +236,75 @@ func TestWordWithoutItsTask(t *testing.T) {
 		w.send(w.decision(second.ID, reject(w.pending(second)[0], "")))
 		w.must(in("no", alice))
 		w.wantRuns("transfer", 0)
+	})
+}
+
+// A new message in a context refers to the tasks there that have waited and ended since the newest task began,
+// and the planner gets how they ended; of other callers, of other contexts and of the next messages it gets none.
+func TestPlannerGetsWhatEndedMeanwhile(t *testing.T) {
+	eachDisk(t, func(t *testing.T, w *world) {
+		given := make(chan []task.EndedTask, 8)
+		w.cfg.Planner = speaker(func(ctx context.Context, at *task.Progress) (*task.Step, error) {
+			if text := at.Messages[0].Message.Parts[0].Text(); text == "ask" && len(at.Steps) == 0 {
+				return &task.Step{Calls: []task.PlannedCall{{Tool: "transfer", Args: json.RawMessage(`{"amount":1,"to":"bob"}`)}}}, nil
+			}
+			ended, err := at.Meanwhile(ctx)
+			if err != nil {
+				return nil, err
+			}
+			given <- ended
+			return ends(at, "done", "")
+		})
+		k := w.killer()
+		w.start()
+		send := func(by auth.Principal, in, text string, refers ...a2a.TaskID) *a2a.Task {
+			t.Helper()
+			m := w.message(a2a.NewTextPart(text))
+			m.ContextID, m.ReferenceTasks = in, refers
+			sent, err := w.sendAs(by, m)
+			w.must(err)
+			pass(time.Second)
+			answer := w.engine.ReserveRead(by)
+			defer answer.Release()
+			v, err := answer.Await(w.ctx(), sent)
+			w.must(err)
+			return w.task(v)
+		}
+		wantGiven := func(name string, want ...a2a.TaskID) {
+			t.Helper()
+			var got []a2a.TaskID
+			for _, e := range <-given {
+				got = append(got, a2a.TaskID(e.ID))
+				if e.At.IsZero() || !e.State.Terminal() {
+					t.Errorf("%s: Meanwhile has %+v", name, e)
+				}
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("%s: Meanwhile() = %v, want %v", name, got, want)
+			}
+		}
+		approved, canceled := send(alice, "talk", "ask"), send(alice, "talk", "ask")
+		wait := send(alice, "talk", "ask")
+		elsewhere := send(alice, "other", "ask")
+		foreign := send(bob, "talk", "ask")
+		quick := send(alice, "talk", "hello")
+		wantGiven("before the ends")
+		w.approves(approved.ID)
+		pass(time.Second)
+		wantGiven("the end of the approved task")
+		w.cancel(canceled.ID)
+		w.cancel(elsewhere.ID)
+		w.must(w.engine.Tasks().Cancel(w.ctx(), bob, string(foreign.ID)))
+		k.crash()
+
+		next := send(alice, "talk", "and now?")
+		wantGiven("after the ends", approved.ID, canceled.ID)
+		if refers := next.History[0].ReferenceTasks; !slices.Equal(refers, []a2a.TaskID{approved.ID, canceled.ID}) {
+			t.Errorf("the message refers to %v", refers)
+		}
+		send(alice, "talk", "and then?")
+		wantGiven("after the next message")
+		send(alice, "", "of other contexts", quick.ID, wait.ID, foreign.ID, "none", elsewhere.ID)
+		wantGiven("the references of the client", quick.ID, elsewhere.ID)
 	})
 }

@@ -243,8 +243,9 @@ func TestPlannerIsToldOfEarlierTasks(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-told
+		ids := map[string]string{}
 		for _, text := range []string{"one", "two"} {
-			w.send(in(text))
+			ids[text] = string(w.send(in(text)).ID)
 			<-told
 			pass(2_000_000) // the order is that of the milliseconds
 		}
@@ -254,8 +255,8 @@ func TestPlannerIsToldOfEarlierTasks(t *testing.T) {
 		}
 		w.send(in("three"))
 		want := []task.EarlierTask{
-			{Asked: "two", Answered: "answer to two", Said: true, State: a2a.TaskStateCompleted},
-			{Asked: "one", Answered: "answer to one", Said: true, State: a2a.TaskStateCompleted},
+			{ID: ids["two"], Asked: "two", Answered: "answer to two", Said: true, State: a2a.TaskStateCompleted},
+			{ID: ids["one"], Asked: "one", Answered: "answer to one", Said: true, State: a2a.TaskStateCompleted},
 		}
 		if diff := cmp.Diff(want, <-told); diff != "" {
 			t.Errorf("Earlier() (-want +got):\n%s", diff)

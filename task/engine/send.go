@@ -114,6 +114,9 @@ func (e *Engine) create(ctx context.Context, s Send, raw []byte) (*Sent, error) 
 		return &Sent{Direct: direct}, err
 	}
 	n := rules.New{ID: e.cfg.NewID(), Message: s.Message, JSON: raw, Context: r, Listed: listed, Session: session}
+	if n.Refers, err = e.endedMeanwhile(ctx, scope, s.Message.ContextID); err != nil {
+		return nil, tasklog.Translate(err)
+	}
 	if s.Push != nil {
 		if n.Webhook, err = e.webhook(ctx, s.By, scope, n.ID, s.Push, true /* created */); err != nil {
 			return nil, err

@@ -166,6 +166,17 @@ func Opening(first *store.Event) (message []byte, ok bool) {
 	return m, err == nil
 }
 
+// Begun returns when a task was created, from its first events.
+func Begun(first []store.Event) (at store.Millis, ok bool) {
+	for i := range first {
+		if first[i].Kind == event.KindTask {
+			u, err := event.ReadTask(first[i].Data)
+			return u.At, err == nil
+		}
+	}
+	return 0, false
+}
+
 // Sender returns the requester of calls that nobody has edited: the task's owner with the chains of all
 // principals that sent a message, and with the roles of the newest message.
 func (f *Fold) Sender() auth.Principal {

@@ -144,7 +144,7 @@ func (d *Draft) cancelCalls(by auth.Principal, via string, names []string, recei
 		case c.Canceled:
 			continue
 		case d.f.Header.Phase == store.Final:
-			return &task.StateError{Task: d.f.Header.Task, State: d.f.View.State(), Ended: ended(d.f), NotCancelable: received == nil}
+			return &task.StateError{Task: d.f.Header.Task, State: d.f.View.State(), Ended: Ended(d.f), NotCancelable: received == nil}
 		case c.State == fold.CallDone:
 			return task.Invalid("call", "names %s, which has ended (%s) and cannot be canceled", c.ID, c.Outcome)
 		}

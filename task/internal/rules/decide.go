@@ -352,7 +352,7 @@ const minDecision = 16 << 10
 // decidedBefore returns the error for a decision about an ended task, with the earlier
 // decision.
 func (d *Draft) decidedBefore(answers []approval.Decision) error {
-	state := &task.StateError{Task: d.f.Header.Task, State: d.f.View.State(), Ended: ended(d.f)}
+	state := &task.StateError{Task: d.f.Header.Task, State: d.f.View.State(), Ended: Ended(d.f)}
 	decisions, err := approval.Match(answers, d.f.AllApprovals(), d.f.Names(answers))
 	if wrong, is := errors.AsType[*approval.Error](err); is {
 		state.Decided = wrong

@@ -2,6 +2,8 @@ package rules
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"slices"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -10,6 +12,7 @@ import (
 	"a2a-server/task"
 	"a2a-server/task/internal/event"
 	"a2a-server/task/internal/fold"
+	"a2a-server/task/internal/view"
 )
 
 // Draft is a batch under construction. Each event is folded as it is added, so that later
@@ -72,6 +75,7 @@ type New struct {
 	Listed  Lookup
 	Session *fold.Session // of its context; nil: it is not known
 	Webhook *SetWebhook   // nil: none
+	Refers  []a2a.TaskID  // added to the tasks that the message refers to
 }
 
 // Create returns the draft of a new task: the message, the task and its submitted state.
@@ -88,7 +92,10 @@ func Create(r *Rules, at At, n New) (d *Draft, err error) {
 	}
 	d = newDraft(r, at, f, draftBytes+len(n.JSON))
 	d.tools, d.first = n.Listed.tools, n.Listed.first
-	kept, raw := inTask(n.Message, n.JSON, f.View)
+	kept, raw, err := n.inTask(f.View)
+	if err != nil {
+		return d, err
+	}
 	if err := d.receive(&event.MessageReceived{Message: raw, By: n.Context.Owner(), For: event.ForPlanner}); err != nil {
 		return d, err
 	}
@@ -98,6 +105,24 @@ func Create(r *Rules, at At, n New) (d *Draft, err error) {
 		err = d.setWebhook(n.Webhook, 0)
 	}
 	return d, err
+}
+
+// inTask is inTask for the message, with the tasks that it refers to.
+func (n *New) inTask(v *view.View) (*a2a.Message, json.RawMessage, error) {
+	m, raw := *n.Message, n.JSON
+	for _, id := range n.Refers {
+		if !slices.Contains(m.ReferenceTasks, id) {
+			m.ReferenceTasks = append(slices.Clip(m.ReferenceTasks), id)
+		}
+	}
+	if len(m.ReferenceTasks) > len(n.Message.ReferenceTasks) {
+		var err error
+		if raw, err = EncodeMessage(&m); err != nil {
+			return nil, nil, fmt.Errorf("encode message: %w", err)
+		}
+	}
+	kept, in := inTask(&m, raw, v)
+	return kept, in, nil
 }
 
 // Plan prepares the planner's input for the next step of f, and returns a function that

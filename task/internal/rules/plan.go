@@ -91,12 +91,12 @@ func Earlier(f *fold.Fold) (task.EarlierTask, error) {
 		}
 	}
 	answer, said := f.View.Answer(isSaid)
-	return task.EarlierTask{Asked: strings.Join(asked, "\n"), Answered: answer, Said: said, State: state}, nil
+	return task.EarlierTask{ID: f.View.TaskID(), Asked: strings.Join(asked, "\n"), Answered: answer, Said: said, State: state}, nil
 }
 
-// ended returns how the task of f has ended, with the beginning of the text of its last status and of its
+// Ended returns how the task of f has ended, with the beginning of the text of its last status and of its
 // answer, as far as f has them; zero: it has not.
-func ended(f *fold.Fold) task.Ended {
+func Ended(f *fold.Fold) task.Ended {
 	if f.Header.Phase != store.Final {
 		return task.Ended{}
 	}

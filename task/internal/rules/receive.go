@@ -125,7 +125,7 @@ func (in *FollowUp) receive(d *Draft) error {
 	}
 	wrong, coded := d.wrongCodes(in.answers)
 	waits := d.f.Header.Phase == store.Parked || d.f.WaitsMeanwhile()
-	state := &task.StateError{Task: id, State: d.f.View.State(), Ended: ended(d.f)}
+	state := &task.StateError{Task: id, State: d.f.View.State(), Ended: Ended(d.f)}
 	if coded {
 		// A code is accepted only where a wrong code could be counted.
 		if !waits {

@@ -57,12 +57,25 @@ func (p *Planner) conversation(ctx context.Context, at *task.Progress) (*convers
 	if err != nil {
 		return nil, err
 	}
+	var meanwhile []task.EndedTask
+	if at.Meanwhile != nil {
+		if meanwhile, err = at.Meanwhile(ctx); err != nil {
+			return nil, err
+		}
+	}
 	for _, e := range slices.Backward(earlier) {
+		if slices.ContainsFunc(meanwhile, func(t task.EndedTask) bool { return t.ID == e.ID }) {
+			c.say(false, chat.Message{Role: "user", Content: e.Asked}.Encode()) // the answer follows
+			continue
+		}
 		answer := chat.Message{Role: "assistant", Content: e.Answered}
 		if !e.Said && e.Answered != "" {
 			answer = chat.Message{Role: "user", Content: cut("[Tools returned:]\n"+e.Answered, maxEarlier)}
 		}
 		c.say(false, chat.Message{Role: "user", Content: e.Asked}.Encode(), answer.Encode())
+	}
+	if len(meanwhile) > 0 {
+		c.say(false, chat.Message{Role: "user", Content: endedText(meanwhile)}.Encode())
 	}
 	budget := p.budget(at.Steps)
 	next, remark := 0, 0

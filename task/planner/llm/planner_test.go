@@ -573,6 +573,30 @@ func TestEarlierTasks(t *testing.T) {
 	}
 }
 
+// The model gets how a task ended that was approved meanwhile, before the new request.
+func TestEndedMeanwhile(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, answers(calling("pay", `{"to":"bob","amount":1}`), modeltest.Answer{Text: "Bob is paid."}, modeltest.Answer{Text: "Yes."}))
+	in := func(text string) *a2a.Message {
+		m := a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart(text))
+		m.ContextID = "bank"
+		return m
+	}
+	id := s.SendMessage(in("Pay Bob!")).ID
+	s.Wait(id, a2a.TaskStateInputRequired)
+	s.decide(id, approval.Decision{Type: approval.Approve})
+	s.Wait(id, a2a.TaskStateCompleted)
+	s.Wait(s.SendMessage(in("Is it done?")).ID, a2a.TaskStateCompleted)
+	var told []string
+	for _, m := range s.newest().Messages {
+		told = append(told, m.Role+": "+m.Content)
+	}
+	got := strings.Join(told, "|")
+	if want := "user: Pay Bob!|user: [These tasks have ended meanwhile:]\nTask " + string(id) + " ended in state TASK_STATE_COMPLETED at "; !strings.HasPrefix(got, want) || !strings.HasSuffix(got, ": Bob is paid.|user: Is it done?") {
+		t.Errorf("the model was told %q", got)
+	}
+}
+
 // The usage of the model is in the metadata of the task.
 func TestUsage(t *testing.T) {
 	t.Parallel()

@@ -1,9 +1,11 @@
 package llm
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"a2a-server/task"
@@ -14,6 +16,15 @@ const (
 	maxResult  = 64 << 10 // of a call
 	maxEarlier = 4 << 10  // the results of an earlier task
 )
+
+// endedText says how tasks have ended to which a message refers.
+func endedText(all []task.EndedTask) string {
+	lines := []string{"[These tasks have ended meanwhile:]"}
+	for _, t := range all {
+		lines = append(lines, fmt.Sprintf("Task %s ended in state %s at %s: %s", t.ID, t.State, t.At.UTC().Format(time.RFC3339), cmp.Or(t.Text, "without a text")))
+	}
+	return strings.Join(lines, "\n")
+}
 
 // result returns the result of a call as the model is told of it, in the role of a tool, with at
 // most so many bytes.

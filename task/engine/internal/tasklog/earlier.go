@@ -27,16 +27,30 @@ func (r *Reader) Earlier(ctx context.Context, owner store.Scope, contextID, exce
 		if h.Task.String() == except || h.Phase != store.Final || h.Damaged {
 			continue
 		}
-		f, _, err := r.Load(ctx, owner, h.Task, Reading{Most: maxEarlierTask})
-		switch {
-		case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrDataLoss), err == nil && f == nil:
-			continue
-		case err != nil:
+		f, _, err := r.Ended(ctx, owner, h.Task)
+		if err != nil {
 			return err
+		}
+		if f == nil {
+			continue
 		}
 		if more, err := each(f); err != nil || !more {
 			return err
 		}
 	}
 	return nil
+}
+
+// Ended returns the fold and the header of an ended task of owner. Without an error, the fold is nil if the
+// task cannot be read or has a larger log than [Reader.Earlier] reads, and the header is zero if there is no
+// such task or it has not ended.
+func (r *Reader) Ended(ctx context.Context, owner store.Scope, id store.TaskID) (*fold.Fold, store.Header, error) {
+	f, h, err := r.Load(ctx, owner, id, Reading{Most: maxEarlierTask})
+	switch {
+	case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrDataLoss), err == nil && h.Phase != store.Final:
+		return nil, store.Header{}, nil
+	case err != nil:
+		return nil, store.Header{}, err
+	}
+	return f, h, nil
 }

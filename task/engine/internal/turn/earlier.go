@@ -55,3 +55,31 @@ func (ts *Turns) earlier(owner store.Scope, of store.TaskID, in string) func(con
 		return all, nil
 	}
 }
+
+// meanwhile returns [task.Progress].Meanwhile of p, for the owner of its task.
+func (ts *Turns) meanwhile(owner store.Scope, p *task.Progress) func(context.Context) ([]task.EndedTask, error) {
+	return func(ctx context.Context) (all []task.EndedTask, _ error) {
+		if len(p.Messages) == 0 {
+			return nil, nil
+		}
+		for _, name := range p.Messages[0].Message.ReferenceTasks {
+			id, ok := store.ParseTaskID(string(name))
+			if !ok || len(all) == task.MaxMeanwhile {
+				continue
+			}
+			f, h, err := ts.reader.Ended(ctx, owner, id)
+			if err != nil {
+				return nil, fmt.Errorf("read task %s, to which a message refers: %w", id, err)
+			}
+			if h.Phase != store.Final {
+				continue
+			}
+			t := task.EndedTask{ID: id.String(), State: task.StateName(h.State), Ended: task.Ended{At: h.StatusTime.Time()}}
+			if f != nil {
+				t.Ended = rules.Ended(f)
+			}
+			all = append(all, t)
+		}
+		return all, nil
+	}
+}

@@ -56,6 +56,7 @@ func (t *Turn) question(ctx context.Context, s *speech) func() (*task.Step, erro
 	spent, by := t.spent(t.fold.Owner), r.Owned(ctx, t.fold)
 	return rules.Plan(ctx, r, t.fold, func(p *task.Progress) {
 		p.Say, p.Earlier, p.Spent = s.say, t.turns.earlier(t.Owner, t.Task, p.Context), spent
+		p.Meanwhile = t.turns.meanwhile(t.Owner, p)
 		p.Prepare = func(r *tool.Request) error { return t.turns.Calls.Prepare(by, p.Tools, r) }
 	})
 }
@@ -67,6 +68,7 @@ func (ts *Turns) Prompt(ctx context.Context, f *fold.Fold, step int) (task.Promp
 	by := r.Owned(ctx, f)
 	return rules.Prompt(ctx, r, f, step, func(p *task.Progress) {
 		p.Earlier = ts.earlier(f.Header.Owner, f.Header.Task, p.Context)
+		p.Meanwhile = ts.meanwhile(f.Header.Owner, p)
 		p.Prepare = func(r *tool.Request) error { return ts.Calls.Prepare(by, p.Tools, r) }
 	})
 }
