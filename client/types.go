@@ -106,6 +106,8 @@ type Approval struct {
 	Escalated        *time.Time `json:"escalated,omitempty"`   // when others were asked, too
 	EscalatedTo      []string   `json:"escalatedTo,omitempty"` // roles that may decide since then, beside the others in Approvers
 	Supersedes       string     `json:"supersedes,omitempty"`  // id of the approval that this approval replaces
+	// EqualTo are the ids of other pending approvals that ask the same, at most 20: each lets its call run.
+	EqualTo []string `json:"equalTo,omitempty"`
 
 	Resolution *Resolution `json:"resolution,omitempty"` // nil while pending
 	// May lists the caller's permissions for a pending approval of a list.

@@ -19,6 +19,8 @@ const (
 	IndexOwn      = "own"
 	IndexDeadline = "deadline"
 	IndexFormer   = "pending"
+	// IndexEqual has the pending approvals of a tenant that ask the same, the oldest first; see EqualPrefix.
+	IndexEqual = "equal"
 	// IndexHides has the approvals whose gates mask arguments or keep the task, by the id of the task.
 	IndexHides = "hides"
 	// IndexSettled has the settled approvals of a tenant, IndexTool those of a tool in it, and
@@ -65,6 +67,16 @@ func ToolPrefix(tenant, tool string) []byte { return hashed(tenant, tool) }
 // DigestPrefix returns the key prefix of the approvals of a tool with a digest in
 // [IndexDigest].
 func DigestPrefix(tenant, tool, digest string) []byte { return hashed(tenant, tool+"\x00"+digest) }
+
+// EqualPrefix returns the key prefix of the approvals of a tool with a digest in [IndexEqual], of those that
+// hide something or of the others: equality tells hidden values.
+func EqualPrefix(tenant, tool, digest string, hides bool) []byte {
+	if hides {
+		digest += "\x00hides"
+	}
+	sum := sha256.Sum256([]byte(tool + "\x00" + digest))
+	return fmt.Appendf(PendingPrefix(tenant), "%x", sum)
+}
 
 // SpentPrefix returns the key prefix in [IndexSpent] of a caller and a day, in UTC.
 func SpentPrefix(tenant, subject string, at time.Time) []byte {

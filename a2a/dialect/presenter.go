@@ -61,6 +61,11 @@ func (p *Presenter) Question(pending []*approval.Approval, no *a2a.Message) (*a2
 		if !a.Requester.IsZero() {
 			s.options, s.grants = a.Offers(approval.Decider{By: a.Requester, Via: approval.ViaA2A, Delegated: p.delegated})
 		}
+		for _, other := range pending {
+			if len(s.equal) < maxEqual && other != a && a.Digest != "" && other.Tool == a.Tool && other.Digest == a.Digest {
+				s.equal = append(s.equal, other.ID)
+			}
+		}
 		all[i] = s
 	}
 
@@ -95,6 +100,9 @@ func (p *Presenter) Question(pending []*approval.Approval, no *a2a.Message) (*a2
 	}
 	return m, nil
 }
+
+// maxEqual is how many equal approvals a question names for each of its approvals.
+const maxEqual = 20
 
 // Metadata returns the metadata of every task and update: the mark of ADK. Without it,
 // ADK's Python client ignores a task or update, and so everything after an answer.

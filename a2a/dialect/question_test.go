@@ -43,6 +43,7 @@ func TestQuestionGolden(t *testing.T) {
 		{"destructive", []*approval.Approval{coded()}, text(t, "yes")},
 		{"described", []*approval.Approval{described()}, nil},
 		{"question", []*approval.Approval{database()}, text(t, "perhaps")},
+		{"equal", []*approval.Approval{transfer(), with(transfer(), func(a *approval.Approval) { a.ID, a.Call, a.Alias = "t1.a2", "c1.2", "" })}, nil},
 		{"words", []*approval.Approval{color()}, nil},
 		{"elsewhere", []*approval.Approval{with(transfer(), func(a *approval.Approval) {
 			a.Terms.FourEyes, a.Terms.Destructive, a.Terms.OnExpiry = true, true, approval.ExpiryCancels

@@ -25,6 +25,7 @@ type shown struct {
 	// may make one.
 	options []approval.DecisionType
 	grants  bool
+	equal   []string // ids of other approvals of the question that ask the same, at most maxEqual
 }
 
 func show(a *approval.Approval) (*shown, error) {

@@ -95,6 +95,9 @@ func (s *shown) write(b *strings.Builder) error {
 		// JSON has invisible characters only in strings, so escapes are valid here.
 		fmt.Fprintf(b, "%s: %s\n", v.label, visible.Line(string(raw)))
 	}
+	if len(s.equal) > 0 {
+		fmt.Fprintf(b, "Equal to: %s, which %s; each approval runs its own call\n", visible.Line(strings.Join(s.equal, ", ")), map[bool]string{true: "waits, too", false: "wait, too"}[len(s.equal) == 1])
+	}
 	if s.Supersedes != "" {
 		fmt.Fprintf(b, "Replaces: %s\n", visible.Line(s.Supersedes))
 	}

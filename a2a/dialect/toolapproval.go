@@ -83,6 +83,9 @@ func (s *shown) request() map[string]any {
 	if t := s.Tally(); t != nil {
 		r["votes"] = map[string]any{"have": float64(t.Have), "need": float64(t.Need), "missing": t.Missing}
 	}
+	if len(s.equal) > 0 {
+		r["equalTo"] = values(s.equal, func(id string) any { return id })
+	}
 	if s.Supersedes != "" {
 		r["supersedes"] = s.Supersedes
 	}

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -72,14 +73,52 @@ func (s *Service) seen(c Caller, list *engine.Approvals, a *approval.Approval, o
 }
 
 // listed returns an approval as lists show it.
-func (s *Service) listed(c Caller, list *engine.Approvals, a *approval.Approval) client.Approval {
+func (s *Service) listed(c Caller, list *engine.Approvals, a *approval.Approval, same equals) client.Approval {
 	out := s.seen(c, list, a, sight.List)
 	if a.State == approval.Pending {
+		out.EqualTo = same.to(a)
 		may := s.may(list, c, a)
 		out.May = &may
 	}
 	cut(&out)
 	return out
+}
+
+// maxEqual is how many equal approvals are named.
+const maxEqual = 20
+
+// equals returns the approvals that wait and ask the same, and looks for each only once.
+type equals func(a *approval.Approval) (ids []string)
+
+// equals returns those that c may compare: equality tells masked values to a reader of a digest only.
+func (s *Service) equals(ctx context.Context, c Caller, list *engine.Approvals) equals {
+	found := map[string][]string{}
+	sees := func(a *approval.Approval) bool { return a.For(sight.Of(list.Reader(c.By, a), sight.List)).Digest != "" }
+	return func(a *approval.Approval) []string {
+		if a.State != approval.Pending || !sees(a) {
+			return nil
+		}
+		call := fmt.Sprintln(a.Hides(), a.Digest, a.Tool)
+		ids, known := found[call]
+		if !known {
+			var err error
+			if ids, err = list.Equal(ctx, c.By, a, maxEqual+1, sees); err != nil {
+				s.cfg.Log.Warn().Err(err).Str("approval_id", a.ID).Msg("equal approvals cannot be listed")
+			}
+			found[call] = ids
+		}
+		return ids
+	}
+}
+
+// to returns the ids of the other approvals that ask the same as a.
+func (e equals) to(a *approval.Approval) (ids []string) {
+	for _, id := range e(a) {
+		if id != a.ID && len(ids) < maxEqual {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }
 
 func approversOf(who *approval.Approvers) *client.Approvers {

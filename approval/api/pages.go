@@ -24,7 +24,7 @@ func (s *Service) Listed(ctx context.Context, c Caller, id string) (client.Appro
 	if err != nil {
 		return client.Approval{}, err
 	}
-	return s.listed(c, list, a), nil
+	return s.listed(c, list, a, s.equals(ctx, c, list)), nil
 }
 
 // HistoryPage is a page of the audit, newest first. There is more if Next is above 1.

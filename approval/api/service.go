@@ -117,11 +117,12 @@ func (s *Service) Approvals(ctx context.Context, c Caller, q client.ApprovalQuer
 	}
 	list, answer := s.approvals(c), s.cfg.Engine.ReserveRead(c.By)
 	defer answer.Release()
+	same := s.equals(ctx, c, list)
 	var err error
 	page.Next, page.Damaged, err = s.each(ctx, c, answer, of, q.Limit, func(a *approval.Approval) bool {
 		selected := s.selects(c, list, q, a)
 		if selected {
-			page.Items = append(page.Items, s.listed(c, list, a))
+			page.Items = append(page.Items, s.listed(c, list, a, same))
 		}
 		return selected
 	})
@@ -173,6 +174,8 @@ func (s *Service) Approval(ctx context.Context, c Caller, id string) (client.App
 	if replaced := a.Replaced(); replaced != nil && (!a.Hides() || sight.Of(list.Reader(c.By, a), sight.Approval).Question == sight.Whole) { // an editor edits these
 		d.Approval.Arguments, d.Parameters = replaced, a.Schema
 	}
+	same := s.equals(ctx, c, list)
+	d.Approval.EqualTo = same.to(a)
 	answer := s.cfg.Engine.ReserveRead(c.By)
 	defer answer.Release()
 	for _, of := range []struct {
@@ -182,7 +185,7 @@ func (s *Service) Approval(ctx context.Context, c Caller, id string) (client.App
 		_, _, err := s.each(ctx, c, answer, engine.ApprovalQuery{Settled: true, Tool: a.Tool, Digest: of.digest}, 11, func(other *approval.Approval) bool {
 			guesses := of.digest != "" && (d.Approval.Digest == "" || other.For(sight.Of(list.Reader(c.By, other), sight.List)).Digest == "")
 			if other.ID != a.ID && !guesses && len(*of.to) < 10 {
-				*of.to = append(*of.to, s.listed(c, list, other))
+				*of.to = append(*of.to, s.listed(c, list, other, same))
 			}
 			return true
 		})
@@ -431,9 +434,10 @@ func (s *Service) Task(ctx context.Context, c Caller, id string) (client.TaskDet
 	}
 	if c.By.May(auth.Review) == nil || c.Anonymous {
 		list, cursor := s.approvals(c), ""
+		same := s.equals(ctx, c, list)
 		for {
 			cursor, _, err = s.each(ctx, c, answer, engine.ApprovalQuery{Task: id, Cursor: cursor}, maxPage, func(a *approval.Approval) bool {
-				d.Approvals = append(d.Approvals, s.listed(c, list, a))
+				d.Approvals = append(d.Approvals, s.listed(c, list, a, same))
 				return true
 			})
 			if err != nil {

@@ -3,6 +3,8 @@ package web
 import (
 	"fmt"
 	"net/http"
+	"strconv"
+	"strings"
 
 	"a2a-server/approval/api"
 	"a2a-server/client"
@@ -14,6 +16,7 @@ type batchPage struct {
 	Gate    string
 	Refused []batchItem // why some cannot be decided here
 	Mixed   bool        // they are of several gates
+	Same    string      // which of them are the same call; "": none
 	Open    bool        // the caller has selected them on these pages
 }
 
@@ -69,8 +72,31 @@ func showBatch(v *visit) error {
 		gates[one.Gate], p.Gate = true, one.Gate
 		p.Items = append(p.Items, one)
 	}
-	p.Mixed = len(gates) > 1
+	p.Mixed, p.Same = len(gates) > 1, sameCalls(p.Items)
 	return v.show(http.StatusOK, "batch", fmt.Sprintf("Decide %d together", len(p.Items)), "", p)
+}
+
+// sameCalls says how many of the calls are the same, for each call that is there more than once.
+func sameCalls(items []batchItem) string {
+	count := map[[2]string]int{}
+	for i := range items {
+		count[[2]string{items[i].Tool, items[i].Digest}]++
+	}
+	var groups []string
+	for i := range items {
+		call := [2]string{items[i].Tool, items[i].Digest}
+		if n := count[call]; n > 1 && items[i].Digest != "" {
+			groups = append(groups, strconv.Itoa(n))
+		}
+		delete(count, call)
+	}
+	switch {
+	case len(groups) == 0:
+		return ""
+	case len(groups) == 1:
+		return fmt.Sprintf("%s of these %d are the same call", groups[0], len(items))
+	}
+	return fmt.Sprintf("Of these %d, %s are the same calls", len(items), strings.Join(groups, " and "))
 }
 
 // bytesOf returns how much a person reads about a call.

@@ -187,6 +187,24 @@ func TestBatch(t *testing.T) {
 	w.has(w.get(auth.Principal{Tenant: "other", Subject: "eve", Roles: []string{auth.RoleApprover}}, "/ui/history"), http.StatusOK, nil, "Hello", "mail")
 }
 
+// A batch, its buttons, the inbox and the page of an approval say which calls are the same.
+func TestSameCalls(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	one, _ := w.asks("mail", letter)
+	two, _ := w.asks("mail", letter)
+	three, _ := w.asks("mail", map[string]any{"to": []any{}, "subject": "Second", "body": "b", "urgent": true, "count": 1})
+	p := w.get(alice, "/ui/batch?id="+one+"&id="+two+"&id="+three)
+	w.has(p, http.StatusOK, []string{`<b class="warn">2 of these 3 are the same call.</b>`, "If you approve all, it runs as many times"})
+	w.safe("batch", p)
+	w.has(w.get(alice, "/ui/batch?id="+one+"&id="+three), http.StatusOK, []string{"Approve 2 and run"}, "the same call")
+	p = w.get(alice, "/ui/")
+	w.has(p, http.StatusOK, []string{"equal to 1 other waiting call (…" + one[len(one)-12:] + ")", "equal to 1 other waiting call (…" + two[len(two)-12:] + ")"}, three[len(three)-12:]+")")
+	w.safe("inbox", p)
+	w.has(w.get(alice, "/ui/approvals/"+one), http.StatusOK, []string{"This call is equal to 1 other waiting call"})
+	w.has(w.get(alice, "/ui/approvals/"+three), http.StatusOK, nil, "This call is equal")
+}
+
 // A link from elsewhere shows what it names, and prepares no decision and no message.
 func TestLinksFromElsewhere(t *testing.T) {
 	t.Parallel()

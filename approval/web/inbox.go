@@ -1,9 +1,11 @@
 package web
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 
 	"a2a-server/auth"
 	"a2a-server/client"
@@ -25,9 +27,10 @@ type row struct {
 	Then      string
 	WhyNot    string
 	Hidden    int
-	Cut       bool // parts of the arguments are not shown
-	Revoked   bool // the requester's credential is no longer valid
-	Pick      bool // it may be decided together with other approvals of its gate
+	Equal     string // to which other calls that wait it is equal; "": to none
+	Cut       bool   // parts of the arguments are not shown
+	Revoked   bool   // the requester's credential is no longer valid
+	Pick      bool   // it may be decided together with other approvals of its gate
 	Digest    string
 	// Set for a settled approval.
 	State  badge
@@ -51,7 +54,7 @@ func (v *visit) rowOf(a *client.Approval) row {
 	out := row{
 		ID: a.ID, Short: short(a.ID), Title: titleOf(a), Risk: riskOf(a), Tool: a.Tool, Gate: a.Gate, Who: who(&a.Requester), Through: through(&a.Requester),
 		You: v.isCaller(&a.Requester), Asked: v.ago(a.Requested), Left: v.left(a.Deadline), Then: ended(a.OnDeadline), Hidden: hidden, Cut: a.Cut, Revoked: a.RequesterRevoked,
-		Digest: a.Digest, State: stateOf(a.State), Gone: a.State != client.Pending, Link: v.link("/approvals/" + url.PathEscape(a.ID)),
+		Equal: equalText(a.EqualTo), Digest: a.Digest, State: stateOf(a.State), Gone: a.State != client.Pending, Link: v.link("/approvals/" + url.PathEscape(a.ID)),
 	}
 	if a.Deadline != nil {
 		out.Soon = a.Deadline.Sub(v.now).Minutes() < 10
@@ -64,6 +67,28 @@ func (v *visit) rowOf(a *client.Approval) row {
 		out.By, out.At, out.Reason = v.by(r.By), v.ago(r.At), r.Reason
 	}
 	return out
+}
+
+// maxNamed is how many equal calls a row names.
+const maxNamed = 3
+
+// equalText says to which other calls a call is equal.
+func equalText(ids []string) string {
+	if len(ids) == 0 {
+		return ""
+	}
+	var named []string
+	for _, id := range ids[:min(len(ids), maxNamed)] {
+		named = append(named, short(id))
+	}
+	if more := len(ids) - len(named); more > 0 {
+		named = append(named, fmt.Sprintf("and %d more", more))
+	}
+	calls := "calls"
+	if len(ids) == 1 {
+		calls = "call"
+	}
+	return fmt.Sprintf("equal to %d other waiting %s (%s)", len(ids), calls, strings.Join(named, ", "))
 }
 
 // whyNot says in a few words why the caller may not decide a pending approval.

@@ -29,8 +29,8 @@ func TestPagesReadAPage(t *testing.T) {
 		counted.Bytes.Store(0)
 		counted.Keys.Store(0)
 		w.has(w.get(alice, path), 200, []string{`id="pending">60<`})
-		if rows, bytes, keys := counted.Values.Load(), counted.Bytes.Load(), counted.Keys.Load(); rows > 50 || bytes > most || keys > 120 {
-			t.Errorf("%s reads %d approvals with %d bytes, and %d keys; want at most 50 with %d, and 120", path, rows, bytes, keys, most)
+		if rows, bytes, keys := counted.Values.Load(), counted.Bytes.Load(), counted.Keys.Load(); rows > 50 || bytes > most || keys > 160 {
+			t.Errorf("%s reads %d approvals with %d bytes, and %d keys; want at most 50 with %d, and 160", path, rows, bytes, keys, most)
 		}
 	}
 }

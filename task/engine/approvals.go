@@ -173,6 +173,32 @@ func (a *Approvals) Count(ctx context.Context, by auth.Principal, limit int) (n 
 	return len(page.Rows), page.Next != "", err
 }
 
+// equalBytes bounds the approvals that [Approvals.Equal] reads.
+const equalBytes = 64 << 10
+
+// Equal returns the ids of the pending approvals that ask the same as one, itself among them, the oldest
+// first and at most limit, as far as by may review them. If one hides nothing, neither do they, and none is
+// read; else Equal returns those for which sees is true.
+func (a *Approvals) Equal(ctx context.Context, by auth.Principal, one *approval.Approval, limit int, sees func(*approval.Approval) bool) (ids []string, _ error) {
+	q := store.RowQuery{Kind: task.RowApproval, Index: task.IndexEqual, Prefix: task.EqualPrefix(a.tenant(by), one.Tool, one.Digest, one.Hides()), Limit: limit}
+	if !one.Hides() {
+		q.Keys = true
+		rows, err := a.core.env.Store.Rows(ctx, a.scope(by, auth.Review), q)
+		for i := range rows.Rows {
+			ids = append(ids, string(rows.Rows[i].Key))
+		}
+		return ids, err
+	}
+	q.Bytes = equalBytes
+	page, err := a.page(ctx, by, q)
+	for i := range page.Approvals {
+		if sees(&page.Approvals[i]) {
+			ids = append(ids, page.Approvals[i].ID)
+		}
+	}
+	return ids, err
+}
+
 func (a *Approvals) page(ctx context.Context, by auth.Principal, q store.RowQuery) (ApprovalPage, error) {
 	rows, err := a.core.env.Store.Rows(ctx, a.scope(by, auth.Review), q)
 	if err != nil {

@@ -66,7 +66,11 @@ func printList(p *cli.Program, as cli.Form, all *remote.ApprovalList, q *client.
 		if a.RequesterRevoked {
 			requester += " (revoked)"
 		}
-		row := []string{name(a.ID), a.Tool, a.Risk, requester, display.Ago(a.Requested, now), display.Ago(deadline(a), now), a.Gate, visible.Clip(string(a.Arguments), 60)}
+		arguments := visible.Clip(string(a.Arguments), 60)
+		if n := len(a.EqualTo); n > 0 {
+			arguments += fmt.Sprintf(" (equal to %s: %s)", display.Count(n, "other"), strings.Join(short(a.EqualTo), ", "))
+		}
+		row := []string{name(a.ID), a.Tool, a.Risk, requester, display.Ago(a.Requested, now), display.Ago(deadline(a), now), a.Gate, arguments}
 		if states {
 			row = append([]string{row[0], string(a.State)}, row[1:]...)
 		}
@@ -84,6 +88,17 @@ func printList(p *cli.Program, as cli.Form, all *remote.ApprovalList, q *client.
 		_, err = fmt.Fprintf(p.Stderr, "%d more cannot be read, because their stored data is damaged: the server's log lists them.\n", all.Damaged)
 	}
 	return err
+}
+
+// short returns ids as a list shows them, the first three.
+func short(ids []string) (all []string) {
+	for i, id := range ids {
+		if i == 3 {
+			return append(all, "…")
+		}
+		all = append(all, remote.ShortID(id))
+	}
+	return all
 }
 
 // deadline returns the deadline of an approval; zero: it has none.

@@ -85,6 +85,7 @@ func Text(d *client.ApprovalDetail, columns int, now time.Time) string {
 	f.Add("task", a.Task)
 	f.Add("digest", a.Digest)
 	f.Add("replaces", a.Supersedes)
+	f.Add("equal to", equalText(a.EqualTo))
 	if r := a.Resolution; r != nil {
 		f.Add("decided", visible.Line(fmt.Sprintf("%s by %s, %s, %s", a.State, byText(r.By), cmp.Or(viaTexts[r.Via], "by itself"), display.Exactly(r.At, now))))
 		f.Add("runs with", visible.Line(string(r.Arguments)))
@@ -104,6 +105,14 @@ func Text(d *client.ApprovalDetail, columns int, now time.Time) string {
 		f.Add("you", "you have approved, and may still reject")
 	}
 	return f.String()
+}
+
+// equalText names other approvals that wait and ask the same.
+func equalText(ids []string) string {
+	if len(ids) == 0 {
+		return ""
+	}
+	return visible.Line(display.Count(len(ids), "other waiting call")+": "+strings.Join(ids, ", ")) + "; each approval runs its own"
 }
 
 // repeats reports whether a hint only repeats the tool and the arguments, which are shown

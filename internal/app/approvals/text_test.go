@@ -126,3 +126,12 @@ func TestCallAtAnAgentIsShown(t *testing.T) {
 		t.Errorf("the approval is shown as %q, want %q in it", got, want)
 	}
 }
+
+// Whoever decides an approval, or lists it, sees which others ask the same.
+func TestEqualIsShown(t *testing.T) {
+	t.Parallel()
+	a := client.Approval{ID: "1", EqualTo: []string{"2", "3\u202e"}}
+	if got, want := Text(&client.ApprovalDetail{Approval: a}, 200, time.Now()), "equal to    2 other waiting calls: 2, 3\\u202e; each approval runs its own\n"; !strings.Contains(got, want) {
+		t.Errorf("the approval is shown as %q, want %q in it", got, want)
+	}
+}

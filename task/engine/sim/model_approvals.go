@@ -195,7 +195,7 @@ func (m *model) rows(t *modelTask, b *store.Batch) {
 		}
 		want := []string{task.IndexSettled, task.IndexTool, task.IndexDigest}
 		if a.State == approval.Pending {
-			want = []string{task.IndexPending, task.IndexOwn, task.IndexDeadline, task.IndexDeadline}
+			want = []string{task.IndexPending, task.IndexOwn, task.IndexDeadline, task.IndexDeadline, task.IndexEqual}
 		}
 		if a.Hides() {
 			want = append(want, task.IndexHides)

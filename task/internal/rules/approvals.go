@@ -83,8 +83,8 @@ func ApprovalKeys(owner store.Scope, a *approval.Approval) (keys []store.IndexKe
 }
 
 // pendingKeys are the keys of a pending approval of an owner's task in [task.IndexPending],
-// [task.IndexOwn] and [task.IndexDeadline]: the tenant or the owner, and then the time of the request,
-// or the deadline. No deadline is after all others.
+// [task.IndexOwn], [task.IndexDeadline] and [task.IndexEqual]: the tenant or the owner, or what it asks, and
+// then the time of the request, or the deadline. No deadline is after all others.
 func pendingKeys(owner store.Scope, a *approval.Approval) []store.IndexKey {
 	deadline := ^uint64(0)
 	if a.Deadline != nil {
@@ -97,6 +97,7 @@ func pendingKeys(owner store.Scope, a *approval.Approval) []store.IndexKey {
 	return []store.IndexKey{
 		key(task.IndexPending, slices.Clone(tenant), asked), key(task.IndexOwn, slices.Clone(own), asked),
 		key(task.IndexDeadline, tenant, deadline), key(task.IndexDeadline, own, deadline),
+		key(task.IndexEqual, task.EqualPrefix(owner.TenantName(), a.Tool, a.Digest, a.Hides()), asked),
 	}
 }
 
