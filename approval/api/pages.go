@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strconv"
 
+	"a2a-server/approval"
 	"a2a-server/auth"
 	"a2a-server/client"
 	"a2a-server/task"
@@ -117,4 +118,26 @@ func (s *Service) TaskChanges(ctx context.Context, c Caller, id string, yield fu
 		}
 		return yield(events[len(events)-1].Seq)
 	})
+}
+
+// selects reports whether q selects a.
+func (s *Service) selects(c Caller, list *engine.Approvals, q client.ApprovalQuery, a *approval.Approval) bool {
+	state := client.State(a.State)
+	switch {
+	case q.State == settled && state == client.Pending,
+		q.State != "" && q.State != settled && q.State != state,
+		q.Tool != "" && q.Tool != a.Tool,
+		q.Gate != "" && q.Gate != gateOf(a),
+		q.Mine && list.May(c.By, a) != nil:
+		return false
+	}
+	return true
+}
+
+func knownState(state client.State) bool {
+	switch state {
+	case client.Pending, client.Approved, client.Edited, client.Rejected, client.Responded, client.Expired, client.Canceled, client.Superseded:
+		return true
+	}
+	return false
 }

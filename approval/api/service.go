@@ -129,28 +129,6 @@ func (s *Service) Approvals(ctx context.Context, c Caller, q client.ApprovalQuer
 	return page, err
 }
 
-// selects reports whether q selects a.
-func (s *Service) selects(c Caller, list *engine.Approvals, q client.ApprovalQuery, a *approval.Approval) bool {
-	state := client.State(a.State)
-	switch {
-	case q.State == settled && state == client.Pending,
-		q.State != "" && q.State != settled && q.State != state,
-		q.Tool != "" && q.Tool != a.Tool,
-		q.Gate != "" && q.Gate != gateOf(a),
-		q.Mine && list.May(c.By, a) != nil:
-		return false
-	}
-	return true
-}
-
-func knownState(state client.State) bool {
-	switch state {
-	case client.Pending, client.Approved, client.Edited, client.Rejected, client.Responded, client.Expired, client.Canceled, client.Superseded:
-		return true
-	}
-	return false
-}
-
 // Approval returns an approval with the context that a person needs to decide it.
 func (s *Service) Approval(ctx context.Context, c Caller, id string) (client.ApprovalDetail, error) {
 	list := s.approvals(c)
