@@ -180,17 +180,17 @@ const equalBytes = 64 << 10
 // first and at most limit, as far as by may review them. If one hides nothing, neither do they, and none is
 // read; else Equal returns those for which sees is true.
 func (a *Approvals) Equal(ctx context.Context, by auth.Principal, one *approval.Approval, limit int, sees func(*approval.Approval) bool) (ids []string, _ error) {
-	q := store.RowQuery{Kind: task.RowApproval, Index: task.IndexEqual, Prefix: task.EqualPrefix(a.tenant(by), one.Tool, one.Digest, one.Hides()), Limit: limit}
-	if !one.Hides() {
-		q.Keys = true
-		rows, err := a.core.env.Store.Rows(ctx, a.scope(by, auth.Review), q)
-		for i := range rows.Rows {
-			ids = append(ids, string(rows.Rows[i].Key))
-		}
+	q := store.RowQuery{Kind: task.RowApproval, Index: task.IndexEqual, Prefix: task.EqualPrefix(a.tenant(by), one.Tool, one.Digest, one.Hides()), Limit: limit, Keys: true}
+	rows, err := a.core.env.Store.Rows(ctx, a.scope(by, auth.Review), q)
+	for i := range rows.Rows {
+		ids = append(ids, string(rows.Rows[i].Key))
+	}
+	if err != nil || len(ids) < 2 || !one.Hides() {
 		return ids, err
 	}
-	q.Bytes = equalBytes
+	q.Keys, q.Bytes = false, equalBytes
 	page, err := a.page(ctx, by, q)
+	ids = nil
 	for i := range page.Approvals {
 		if sees(&page.Approvals[i]) {
 			ids = append(ids, page.Approvals[i].ID)
