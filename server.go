@@ -140,7 +140,7 @@ func New(c Config) (_ *Server, err error) {
 		return nil, err
 	}
 	if c.Presenter == nil {
-		c.Presenter = dialect.New(dialect.Config{Keywords: conf.Keywords, Delegated: conf.Auth.DelegatedDecisions})
+		c.Presenter = dialect.New(dialect.Config{Keywords: conf.Keywords})
 	}
 	of := engine.Config{
 		Store: s.store.handle, Tools: first.Registry(), Planner: s.planner, Policy: first.Policy(), Presenter: c.Presenter,

@@ -16,9 +16,6 @@ type Config struct {
 	// Keywords accepts a text that is a single word, such as "yes", as an answer if it can
 	// mean only one approval; see [approval.ReadWord]. Defaults to false.
 	Keywords bool
-	// Delegated is that of the server, see [approval.Decider]: whether a question offers decisions to a
-	// service. Defaults to false.
-	Delegated bool
 	// NewID returns the id of a new message. It must be safe for concurrent use. Defaults to
 	// random UUIDs.
 	NewID func() string
@@ -27,8 +24,8 @@ type Config struct {
 // Presenter writes approvals in the shapes of all dialects, and reads answers. It
 // implements task.Presenter, has no state, and is safe for concurrent use.
 type Presenter struct {
-	keywords, delegated bool
-	newID               func() string
+	keywords bool
+	newID    func() string
 }
 
 // New returns a Presenter.
@@ -36,7 +33,7 @@ func New(c Config) *Presenter {
 	if c.NewID == nil {
 		c.NewID = a2a.NewMessageID
 	}
-	return &Presenter{keywords: c.Keywords, delegated: c.Delegated, newID: c.NewID}
+	return &Presenter{keywords: c.Keywords, newID: c.NewID}
 }
 
 // Question returns the message that asks for all of pending, in their order and in every
@@ -57,9 +54,12 @@ func (p *Presenter) Question(pending []*approval.Approval, no *a2a.Message) (*a2
 		if err != nil {
 			return nil, fmt.Errorf("ask for approval %s: %w", a.ID, err)
 		}
-		s.options, s.grants = a.Decisions(), false
-		if !a.Requester.IsZero() {
-			s.options, s.grants = a.Offers(approval.Decider{By: a.Requester, Via: approval.ViaA2A, Delegated: p.delegated})
+		switch by := (approval.Decider{By: a.Requester, Via: approval.ViaA2A, Delegated: true}); {
+		case a.Away():
+		case a.Requester.IsZero():
+			s.options = a.Decisions()
+		default:
+			s.options, s.grants = a.Offers(by)
 		}
 		for _, other := range pending {
 			if len(s.equal) < maxEqual && other != a && a.Digest != "" && other.Tool == a.Tool && other.Digest == a.Digest {
