@@ -53,7 +53,6 @@ func engineRows() []row {
 		{"task/engine/internal/due", "rows.end", zero("err#3"), "task/engine TestDueWorkOnReadOnlyStore", "deadlines are not tried forever on a store that takes nothing more"},
 		{"task/engine/internal/processors", "New", use("max()#2", "n"), "task/engine TestHeavyWorkIsShared", "heavy work of one caller leaves processors to that of others"},
 		{"task/engine/internal/scheduler", "callerQueues.reserve", never("class"), "task/engine TestDecisionNeedsNoRoom", "a decision is not refused because the queue is full"},
-		{"task/engine/internal/scheduler", "callerQueues.reserve", never("full"), "task/engine TestQueueOfACaller", "one caller has its share of the queue"},
 		{"task/engine/internal/scheduler", "newCallerQueues", use("TurnsPerCaller", "Turns"), "task/engine TestSlowCallsOfOneStopNoOther", "slow calls of one caller stop no other"},
 		{"task/engine/internal/scheduler", "newQuota", use("max()", "-extra"), "task/engine TestDecisionNeedsNoRoom", "there are turns for what somebody has decided"},
 		{"task/engine/internal/turn", "Rests", always("StateInputRequired"), "task/engine TestSuspensions", "who waits for a task is answered at its end, or when somebody is asked"},

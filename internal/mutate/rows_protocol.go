@@ -45,7 +45,6 @@ func protocolRows() []row {
 		{"internal/httpd", "metered.Read", zero("FreeBody Take"), "a2a TestHalfSentBodiesAreBounded", "large requests hold no more memory than there is for them"},
 		{"internal/httpd", "Conn.Read", hangs(skip("blocks")), "internal/e2e TestHeaderOfHTTP2ComesInTime", "the header of a request comes in time in HTTP/2, too"},
 		{"internal/httpd", "counts.take", always("most"), "internal/e2e TestConnectionsBeyondTheLimit", "connections are bounded"},
-		{"internal/httpd", "counts.take", never("reserved"), "TestOldestMakesRoom", "connections beyond the limit make room for probes"},
 		{"internal/httpd", "counts.take", use("share from", "most"), "TestShareOfOneAddress", "one address has a share of the connections"},
 		{"internal/httpd", "framing.ambiguous", never("encoding"), "internal/e2e TestLengthIsSaidOnce", "a request that says twice how long it is is refused"},
 		{"internal/httpd", "framing.next", never("f.lost 1#1"), "internal/e2e TestLengthIsSaidOnce", "a chunked request whose header was not seen whole is refused"},

@@ -42,7 +42,6 @@ func storeRows() []row {
 		{"store/boltstore/internal/layout", "unseal", never("key"), "store/boltstore TestDamagedHeader", "a value that was changed on the disk is noticed"},
 		{"store/boltstore/internal/read", "walkTasks", never("System"), "store/boltstore TestDamagedAtWork", "a damaged task is in nobody else's list"},
 		{"store/boltstore/internal/writer", "window.load", skip("SetReadOnly"), "store/boltstore TestCreateNeedsWhatIsDamaged", "nothing is acknowledged that could not be checked against the window"},
-		{"store/boltstore/internal/writer", "window.load", use("min() windowGap", "older"), "store/boltstore TestSuite/dedup/whatever the clock says", "a clock that was set empties no window"},
 		{"store/boltstore/internal/writer", "Writer.commitAll", use("append() kept", "append(ops, w.admit(kept)...)"), "store/boltstore TestReserve", "what waited for the disk goes first"},
 		{"store/boltstore/internal/writer", "Writer.look", hangs(skip("putOff")), "store/boltstore TestTroubleEndsByItself", "a disk that takes writes again is noticed though nobody writes"},
 		{"store/boltstore/internal/writer", "Writer.lost", zero("Fail"), "store/boltstore TestFileIsNotThereAnyMore", "a commit whose outcome is unknown is not acknowledged"},
