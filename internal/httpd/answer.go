@@ -22,8 +22,7 @@ const buffered = 2 << 10
 // Answer writes a whole answer; a large answer in pieces. It stops if the client reads more
 // slowly than Config.ReadRate, so that slow clients do not hold memory.
 func (f *Frontend) Answer(w http.ResponseWriter, contentType string, body []byte) error {
-	piece := f.cfg.ReadRate * int(AnswerTime/time.Second)
-	if len(body) <= min(LargeAnswer, piece) {
+	if len(body) <= min(LargeAnswer, f.piece()) {
 		if len(body) >= buffered {
 			Bound(w)
 		}
@@ -36,9 +35,19 @@ func (f *Frontend) Answer(w http.ResponseWriter, contentType string, body []byte
 	h.Set("Content-Type", contentType)
 	h.Set("Content-Length", strconv.Itoa(len(body))) // so that a truncated answer is not mistaken for a whole answer
 	w.WriteHeader(http.StatusOK)
+	return f.Continue(w, body)
+}
+
+// piece returns the length of a piece, in bytes.
+func (f *Frontend) piece() int { return f.cfg.ReadRate * int(AnswerTime/time.Second) }
+
+// Continue writes the rest of an answer whose header has been written, in pieces, and flushes it. It
+// stops as [Frontend.Answer] does; without a Content-Length the caller then has to abort the
+// connection.
+func (f *Frontend) Continue(w http.ResponseWriter, body []byte) error {
 	control := http.NewResponseController(w)
 	for len(body) > 0 {
-		n := min(piece, len(body))
+		n := min(f.piece(), len(body))
 		if err := control.SetWriteDeadline(time.Now().Add(AnswerTime)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 			return fmt.Errorf("write answer: %w", err)
 		}

@@ -1,26 +1,14 @@
 package httpd
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
-	"sync"
 	"time"
 )
 
 // Events writes server-sent events to a client. Its methods are safe for concurrent use.
-type Events struct {
-	control   *http.ResponseController
-	w         http.ResponseWriter
-	timeout   time.Duration // of a write
-	heartbeat time.Duration
-	failed    func(error)
-
-	mu   sync.Mutex
-	err  error // of the first write that failed, or [http.ErrHandlerTimeout] after End
-	beat *time.Timer
-}
+type Events struct{ pulse }
 
 // NewEvents begins an answer with events. A write that takes longer than timeout fails; failed
 // is called with the error of the first write that fails. While nothing is sent, a comment is
@@ -31,10 +19,8 @@ func NewEvents(w http.ResponseWriter, timeout, heartbeat time.Duration, failed f
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("X-Accel-Buffering", "no")
 	w.WriteHeader(http.StatusOK)
-	e := &Events{control: http.NewResponseController(w), w: w, timeout: timeout, heartbeat: heartbeat, failed: failed}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.beat = time.AfterFunc(heartbeat, func() { _ = e.Comment("still here") }) // failed is called
+	e := &Events{pulse{control: http.NewResponseController(w), w: w, timeout: timeout, interval: heartbeat, failed: failed}}
+	e.begin(func() { _ = e.keep(e.write([]byte(": still here\n\n")), "events") }) // failed is called
 	return e
 }
 
@@ -62,33 +48,8 @@ func (e *Events) Send(frames []byte) error {
 	if e.err != nil {
 		return e.err
 	}
-	if err := e.write(frames); err != nil {
-		e.err = fmt.Errorf("write events: %w", err)
-		e.failed(e.err)
-		return e.err
-	}
-	e.beat.Reset(e.heartbeat)
-	return nil
-}
-
-func (e *Events) write(frames []byte) error {
-	if err := e.control.SetWriteDeadline(time.Now().Add(e.timeout)); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		return err
-	}
-	if len(frames) > 0 {
-		if _, err := e.w.Write(frames); err != nil {
-			return err
-		}
-	}
-	return e.control.Flush()
+	return e.keep(e.write(frames), "events")
 }
 
 // End ends the answer. Nothing is written afterwards.
-func (e *Events) End() {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.err = http.ErrHandlerTimeout
-	e.beat.Stop()
-	// A write deadline that stays would end the connection's next answer.
-	_ = e.control.SetWriteDeadline(time.Time{})
-}
+func (e *Events) End() { e.end() }

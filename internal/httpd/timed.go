@@ -5,12 +5,15 @@ import (
 	"time"
 )
 
-// Timed is a response that measures the time to its beginning. It is used by one goroutine at a
-// time, as any response. Make one with [NewTimed].
+// Timed is a response that measures the time to its beginning, without the time for which the
+// request waits for its task ([Pause]). It is used by one goroutine at a time, as any response. Make
+// one with [NewTimed].
 type Timed struct {
 	http.ResponseWriter
 	route  string
 	began  time.Time
+	paused time.Time // zero: it is not
+	waited time.Duration
 	report func(route string, status int, took time.Duration) // nil: it has been called
 }
 
@@ -31,15 +34,37 @@ func Routed(route string, h http.Handler) http.Handler {
 // SetRoute names what serves a request, if its response w is a [Timed], also inside other writers.
 // The last name before the response begins counts. It must be of a closed set.
 func SetRoute(w http.ResponseWriter, route string) {
+	if t := timedOf(w); t != nil {
+		t.route = route
+	}
+}
+
+// Pause leaves the time until resume is called out of the measured time, if the response w is a
+// [Timed], also inside other writers; resume may be called more than once. A response that begins during a pause has the time before it.
+func Pause(w http.ResponseWriter) (resume func()) {
+	t := timedOf(w)
+	if t == nil {
+		return func() {}
+	}
+	t.paused = time.Now()
+	return func() {
+		if !t.paused.IsZero() {
+			t.waited += time.Since(t.paused)
+			t.paused = time.Time{}
+		}
+	}
+}
+
+// timedOf returns the Timed that is w or inside it, or nil.
+func timedOf(w http.ResponseWriter) *Timed {
 	for {
 		switch at := w.(type) {
 		case *Timed:
-			at.route = route
-			return
+			return at
 		case interface{ Unwrap() http.ResponseWriter }:
 			w = at.Unwrap()
 		default:
-			return
+			return nil
 		}
 	}
 }
@@ -68,6 +93,10 @@ func (t *Timed) End() { t.begin(0) }
 func (t *Timed) begin(status int) {
 	if report := t.report; report != nil {
 		t.report = nil
-		report(t.route, status, time.Since(t.began))
+		took := time.Since(t.began) - t.waited
+		if !t.paused.IsZero() {
+			took -= time.Since(t.paused)
+		}
+		report(t.route, status, took)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"a2a-server/internal/httpd"
@@ -64,4 +65,31 @@ func TestTimed(t *testing.T) {
 		})
 	}
 	httpd.SetRoute(wrapped{httptest.NewRecorder()}, "none is timed")
+}
+
+// A pause is not in the measured time, whether the response begins in it or after it.
+func TestPause(t *testing.T) {
+	t.Parallel()
+	for name, serve := range map[string]func(w http.ResponseWriter, resume func()){
+		"begins during the pause": func(w http.ResponseWriter, resume func()) { w.WriteHeader(http.StatusOK); resume() },
+		"begins after the pause":  func(w http.ResponseWriter, resume func()) { resume(); resume(); w.WriteHeader(http.StatusOK) },
+		"never begins":            func(http.ResponseWriter, func()) {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var got time.Duration
+				timed := httpd.NewTimed(httptest.NewRecorder(), func(_ string, _ int, took time.Duration) { got = took })
+				time.Sleep(time.Second)
+				resume := httpd.Pause(wrapped{timed})
+				time.Sleep(time.Minute)
+				serve(timed, resume)
+				timed.End()
+				if got != time.Second {
+					t.Errorf("it took %v, want the second before the pause", got)
+				}
+			})
+		})
+	}
+	httpd.Pause(httptest.NewRecorder())() // nothing is measured
 }

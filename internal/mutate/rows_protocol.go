@@ -36,7 +36,7 @@ func protocolRows() []row {
 		{"internal/httpd", "Begin", hangs(use("closing", `[]string{"keep-alive"}`)), "a2a TestStreamDoesNotWaitForABody", "an answer does not wait for a body that nobody reads"},
 		{"internal/httpd", "Finish", hangs(skip("SetReadDeadline")), "a2a TestBodyThatNeverComes", "a connection whose body nobody reads ends"},
 		{"internal/httpd", "Finish", skip("release"), "a2a TestHalfSentBodiesAreBounded", "what a large request has held is given back"},
-		{"internal/httpd", "Frontend.Answer", swap("ReadRate AnswerTime", "/"), "a2a TestSlowReaderIsCutOff/slow", "who reads an answer too slowly is cut off"},
+		{"internal/httpd", "Frontend.piece", swap("ReadRate AnswerTime", "/"), "a2a TestSlowReaderIsCutOff/slow", "who reads an answer too slowly is cut off"},
 		{"internal/httpd", "Frontend.Check", before("busy", "return auth.Anonymous(), nil"), "a2a TestPrincipalErrors", "a credential that cannot be checked lets nobody in"},
 		{"internal/httpd", "Frontend.Check", never("IsZero err"), "a2a TestPrincipalErrors", "the zero principal is nobody"},
 		{"internal/httpd", "Guard.Asked", always("proxied"), "a2a TestCardHasTheURLOfItsClient", "what a proxy says counts only when it is named"},
