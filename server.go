@@ -215,7 +215,7 @@ func (s *Server) serveProtocol() error {
 		StrictVersions: s.config.Versions.Strict, OnlyV1: !s.config.Versions.V03,
 		Rates: httpd.Rates{PerCaller: s.config.Limits.Rate, Failures: s.config.Limits.AuthFailures},
 		Guard: guard, MaxBody: s.config.Limits.Body, Bodies: int(bounds.Bodies), Streams: bounds.Streams, StreamsPerCaller: bounds.StreamsPerCaller,
-		Waiting: bounds.Waiting, WaitingPerCaller: bounds.WaitingPerCaller, Heartbeat: bounds.Heartbeat, WriteTimeout: bounds.WriteTimeout, ReadRate: bounds.ReadRate, Log: s.log, Now: s.given.Now,
+		Waiting: bounds.Waiting, WaitingPerCaller: bounds.WaitingPerCaller, Beat: bounds.Beat, Heartbeat: bounds.Heartbeat, WriteTimeout: bounds.WriteTimeout, ReadRate: bounds.ReadRate, Log: s.log, Now: s.given.Now,
 		Requested: s.monitor.metrics.Requested, Failed: s.monitor.metrics.Failed,
 	})
 	if err != nil {

@@ -272,7 +272,7 @@ func TestStreamDoesNotWaitForABody(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := start(t, func(c *operation.Config) { c.Streams, c.Heartbeat = 1, time.Hour })
+			s := start(t, func(c *operation.Config) { c.Streams, c.Beat = 1, time.Hour })
 			task := "/tasks/" + parked(t, s.URL)
 			path := task + ":subscribe"
 			request := "GET " + path + " HTTP/1.1\r\nHost: x\r\n" + tc.head + "\r\n\r\n"
@@ -347,7 +347,7 @@ func protocols(t *testing.T, test func(t *testing.T, url string, client *http.Cl
 	for _, name := range []string{"HTTP/1.1", "HTTP/2.0"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			srv := start(t, func(c *operation.Config) { c.Heartbeat = 200 * time.Millisecond }, func(s *http.Server) {
+			srv := start(t, func(c *operation.Config) { c.Beat = 200 * time.Millisecond }, func(s *http.Server) {
 				s.ReadTimeout = 2 * time.Second
 				s.Protocols = &http.Protocols{}
 				s.Protocols.SetHTTP1(true)

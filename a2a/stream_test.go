@@ -34,7 +34,7 @@ func parked(t *testing.T, url string) string {
 // A stream that has nothing new to say begins at once.
 func TestResumeWithNothingNew(t *testing.T) {
 	t.Parallel()
-	url := start(t, func(c *operation.Config) { c.Heartbeat = time.Hour }).URL
+	url := start(t, func(c *operation.Config) { c.Beat = time.Hour }).URL
 	stream := url + "/tasks/" + parked(t, url) + ":subscribe"
 	id, err := bufio.NewReader(open(t, stream).Body).ReadString('\n') //nolint:bodyclose // it is closed with the test
 	if err != nil {
@@ -166,7 +166,7 @@ func TestPanicGivesPlaceBack(t *testing.T) {
 	t.Parallel()
 	for _, writes := range []int64{0, 1} {
 		// A heartbeat would panic, too, in a goroutine of its own.
-		s := start(t, func(c *operation.Config) { c.Streams, c.Heartbeat = 1, time.Hour })
+		s := start(t, func(c *operation.Config) { c.Streams, c.Beat = 1, time.Hour })
 		task := parked(t, s.URL)
 		w, ended := &panicking{ResponseRecorder: httptest.NewRecorder()}, make(chan any)
 		w.writes.Store(writes)

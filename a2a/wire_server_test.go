@@ -135,6 +135,7 @@ type wireServer struct {
 	engine  *engine.Engine
 	handler *a2a.Server
 	clock   atomic.Int64 // since the epoch, in ns
+	stop    func()       // stops the engine
 }
 
 func startWireServer(t testing.TB, log zerolog.Logger, changes ...wireChange) *wireServer {
@@ -173,6 +174,7 @@ func startWireServer(t testing.TB, log zerolog.Logger, changes ...wireChange) *w
 	must(err)
 	s.engine, protocol.Engine = engine, engine
 	ctx, cancel := context.WithCancel(context.Background())
+	s.stop = cancel
 	ended := make(chan error, 1)
 	go func() { ended <- engine.Run(ctx) }()
 	t.Cleanup(func() {

@@ -58,7 +58,8 @@ type Config struct {
 	Bodies       int           // bytes of all large requests in progress. Defaults to 256 MiB, at least 4 × MaxBody.
 	Streams      int           // open at once. Defaults to 10,000.
 	Waiting      int           // sends that wait for their task at the same time. Defaults to 10,000.
-	Heartbeat    time.Duration // of an idle stream. Defaults to 15 s.
+	Beat         time.Duration // from a write to an idle stream, or to a send that waits, to the next. Defaults to 3 s.
+	Heartbeat    time.Duration // between checks of the credential of a long request, and between pings over gRPC. Defaults to 15 s.
 	WriteTimeout time.Duration // for each write to a stream. Defaults to 30 s.
 	ReadRate     int           // bytes a second at which a client must read a response, measured over 10 s. Defaults to 64 KiB.
 
@@ -79,7 +80,8 @@ type Config struct {
 func (c Config) withDefaults() Config {
 	c.MaxBody, c.Bodies = positive(c.MaxBody, 4<<20), positive(c.Bodies, 256<<20)
 	c.Streams, c.Waiting = positive(c.Streams, 10_000), positive(c.Waiting, 10_000)
-	c.Heartbeat, c.WriteTimeout = positive(c.Heartbeat, 15*time.Second), positive(c.WriteTimeout, 30*time.Second)
+	c.Beat, c.Heartbeat = positive(c.Beat, 3*time.Second), positive(c.Heartbeat, 15*time.Second)
+	c.WriteTimeout = positive(c.WriteTimeout, 30*time.Second)
 	c.ReadRate = positive(c.ReadRate, 64<<10)
 	if len(c.Card.InputModes) == 0 {
 		c.Card.InputModes = []string{"text/plain", "application/json"}

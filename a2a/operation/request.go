@@ -19,6 +19,7 @@ type Request struct {
 	HTTP   *http.Request                     // by which the base URL is known; nil for a stream
 	From   Resume                            // where the reader of a stream continues; nil: nowhere
 	V03    bool                              // it came in A2A 0.3
+	Waits  func(engine.ID)                   // called when the message is durable and its response waits for the task; nil: not
 	ToHTTP func(*http.Request) *http.Request // over gRPC: returns a request to the port of HTTP, whose URL the card has; nil: it came over HTTP
 }
 

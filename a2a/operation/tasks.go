@@ -50,21 +50,21 @@ func (s *Service) prepare(c Request, req *sdk.SendMessageRequest) (config sdk.Se
 
 // send passes a message to the engine and waits until its task ends or waits for input,
 // unless the request says otherwise (§3.2.2). When too many sends are waiting, a message
-// that would create a task is refused. A message to an existing task may be a decision,
-// so it is accepted and answered at once with the current task.
+// that would create a task is refused. A message to an existing task may be a decision, so it is
+// accepted; if its task is still running then, the response is an error that names the task.
 func (s *Service) send(ctx context.Context, c Request, req *sdk.SendMessageRequest) (sendResponse, error) {
 	config, message, err := s.prepare(c, req)
 	if err != nil {
 		return sendResponse{}, err
 	}
-	wait := c.Answer.Accepted
+	var full error // no place to wait is left
 	if !config.ReturnImmediately {
-		switch give, err := s.waiting.Take(c.By, 1); {
-		case err == nil:
+		var give func()
+		switch give, full = s.waiting.Take(c.By, 1); {
+		case full == nil:
 			defer give()
-			wait = c.Answer.Await
 		case req.Message.TaskID == "":
-			return sendResponse{}, err
+			return sendResponse{}, full
 		}
 	}
 	out, err := s.Config.Engine.Send(ctx, message)
@@ -74,6 +74,13 @@ func (s *Service) send(ctx context.Context, c Request, req *sdk.SendMessageReque
 	if out.Direct != nil {
 		return sendResponse{message: out.Direct}, nil
 	}
+	wait := c.Answer.Await
+	switch {
+	case config.ReturnImmediately || full != nil:
+		wait = c.Answer.Accepted
+	case c.Waits != nil:
+		c.Waits(out.Task)
+	}
 	view, err := wait(ctx, out)
 	if err != nil && (errors.Is(context.Cause(ctx), httpd.ErrStopping) || errors.Is(err, engine.ErrBusy)) && !errors.As(err, new(*engine.RecordedError)) {
 		err = &engine.RecordedError{Task: out.Task, Cause: err}
@@ -81,7 +88,15 @@ func (s *Service) send(ctx context.Context, c Request, req *sdk.SendMessageReque
 	if err != nil {
 		return sendResponse{}, err
 	}
+	if full != nil && !rests(view.State()) {
+		return sendResponse{}, wire.ErrBusy.Saying(full.Error()).Recorded(out.Task.String())
+	}
 	return sendResponse{task: taskResponse{view, viewOptions(config.HistoryLength)}}, nil
+}
+
+// rests reports whether a send that waits is answered with a task of this state (§3.2.2).
+func rests(s sdk.TaskState) bool {
+	return s.Terminal() || s == sdk.TaskStateInputRequired || s == sdk.TaskStateAuthRequired
 }
 
 // Sink receives the events of a stream, page by page. A page may be empty.

@@ -47,7 +47,7 @@ type Failure struct {
 	Refused  *httpd.Error       // of Refused
 	Invalid  *task.InvalidError // of Invalid
 	Decision *approval.Error    // of Decision; else nil, or why the state does not allow it
-	Details  map[string]string  // of State: how the task has ended; else nil
+	Details  map[string]string  // of State: how the task has ended; of Recorded and RecordedLoss: the task that has the change; else nil
 }
 
 // Logged reports whether the cause of the failure belongs in the log, because nothing that a
@@ -63,7 +63,7 @@ func Of(err error) Failure {
 		if errors.Is(err, engine.ErrDataLoss) || errors.Is(err, engine.ErrReadOnly) {
 			kind = RecordedLoss
 		}
-		return Failure{Kind: kind, Message: recorded.Error()}
+		return Failure{Kind: kind, Message: recorded.Error(), Details: map[string]string{"taskId": recorded.Task.String()}}
 	}
 	if errors.Is(err, engine.ErrUncertain) {
 		return Failure{Kind: Uncertain, Message: "the server was interrupted while it wrote this, and it may still take effect: look at your tasks before you send it again"}

@@ -26,7 +26,8 @@ type Limits struct {
 	Header        int           // bytes of a request's header
 	HeaderTimeout time.Duration // of a request's header, from its first byte
 	WriteTimeout  time.Duration // of each write to a stream
-	Heartbeat     time.Duration // of an idle stream
+	Beat          time.Duration // of an idle stream of A2A, and of a send that waits
+	Heartbeat     time.Duration // of an idle stream of approvals; between checks of a credential; of a gRPC connection
 	ReadRate      int           // bytes a second at which a client must read an answer
 
 	Files            int // that the process may have open; 0: not known
@@ -85,7 +86,8 @@ func Derive(l *config.Limits, apart bool, p Process) Limits {
 			Disk: l.Disk, DiskPerCaller: l.DiskPerCaller,
 		},
 		Header: 64 * kib, HeaderTimeout: min(l.ReadTimeout, 10*time.Second),
-		WriteTimeout: 30 * time.Second, Heartbeat: 15 * time.Second, ReadRate: 64 * kib,
+		// a2a-sdk gives up after 5 s without a byte, proxies after 10 to 60 s.
+		WriteTimeout: 30 * time.Second, Beat: 3 * time.Second, Heartbeat: 15 * time.Second, ReadRate: 64 * kib,
 
 		Files: p.files, Connections: connections, Requests: l.Connections,
 		// A quarter of the connections is left for requests that are answered at once.

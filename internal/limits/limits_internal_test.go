@@ -33,7 +33,7 @@ func TestDerivedDefaults(t *testing.T) {
 			Window: 256 << 10, Event: 1 << 20, Task: 64 << 20, Pending: 64, Args: 128 << 10,
 			Steps: 1000, Calls: 64, Parked: 1000, Webhooks: 10, Output: 16 << 20,
 		},
-		Header: 64 << 10, HeaderTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, Heartbeat: 15 * time.Second, ReadRate: 64 << 10,
+		Header: 64 << 10, HeaderTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, Beat: 3 * time.Second, Heartbeat: 15 * time.Second, ReadRate: 64 << 10,
 		Files: 1 << 20, Connections: 16_384, Requests: 16_384, Streams: 10_000, StreamsPerCaller: 2500, Waiting: 10_000, WaitingPerCaller: 2500,
 		Answers: 256 << 20, Bodies: 256 << 20, Page: 16 << 20,
 	}

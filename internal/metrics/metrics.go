@@ -84,7 +84,7 @@ func New(cfg Config) *Metrics {
 	m.calls = m.counters("tool_calls_total", "Calls that have ended, by outcome.", "tool", "outcome")
 	m.unknown = m.counter("tool_executions_unknown_total", "Calls that started without a known outcome: a person decides about each.")
 	m.callTime = m.histograms("tool_execution_duration_seconds", "Time from the start of a call to its end.", []float64{.005, .01, .05, .1, .5, 1, 5, 10, 30, 60, 300, 1800}, "tool")
-	m.httpTime = m.histograms("http_request_duration_seconds", "Time from a request over HTTP to the beginning of its response, by operation of A2A or part of the server.", []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10, 60}, "route", "code")
+	m.httpTime = m.histograms("http_request_duration_seconds", "Time from a request over HTTP to the beginning of its response, without the time that a message waits for its task, by operation of A2A or part of the server.", []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10, 60}, "route", "code")
 	m.verdicts = m.counters("policy_decisions_total", "Calls that the policy has allowed, denied or asked about, by gate.", "gate", "verdict")
 	m.asked = m.counters("approvals_requested_total", "Approvals that were requested, by gate.", "gate")
 	m.decided = m.counters("approvals_resolved_total", "Approvals that were resolved, by gate, state and the way of the decision.", "gate", "outcome", "channel")

@@ -30,6 +30,7 @@ type Envelope struct {
 	Tail  string
 	Media string
 	Fault func(*wire.Error) []byte // returns the last event of a stream that fails
+	Late  bool                     // a Fault may also follow the status 200 of a single response
 	Old   *operation.Legacy        // of a request in A2A 0.3; nil: it is in 1.0
 	Form  v03.Form                 // likewise
 }
@@ -47,23 +48,36 @@ func (h HTTP) Serve(c echo.Context, by auth.Principal, op *operation.Operation, 
 	return nil, h.reply(c, by, op, renew, in, e)
 }
 
-// reply runs an operation with one response, and writes it.
+// reply runs an operation with one response, and writes it. Once a response that waits has begun,
+// an error without a place in its body aborts the connection.
 func (h HTTP) reply(c echo.Context, by auth.Principal, op *operation.Operation, renew engine.Renewal, in operation.Input, e Envelope) error {
 	ctx := c.Request().Context()
-	if renew != nil { // it may wait as long as its task runs
+	a := h.Service.Config.Engine.ReserveRead(by)
+	defer a.Release()
+	request := operation.Request{By: by, Bytes: len(in.JSON), Answer: a, Renew: renew, HTTP: c.Request(), V03: e.Old != nil}
+	w := wait{}
+	if op.Action == auth.Create { // it may wait as long as its task runs
 		during, end := context.WithCancelCause(ctx)
 		defer end(nil)
 		defer h.Service.Requests.Lease(during, by, renew, end, op.Action)()
 		ctx = during
+		request.Waits = func(id engine.ID) { w.begin(h.Service, c.Response(), e.Media, id, end) }
+		defer w.end() // also after a panic
 	}
-	a := h.Service.Config.Engine.ReserveRead(by)
-	defer a.Release()
-	text, err := e.run(ctx, h.Service, op, operation.Request{By: by, Bytes: len(in.JSON), Answer: a, Renew: renew, HTTP: c.Request(), V03: e.Old != nil}, in)
+	text, err := e.run(ctx, h.Service, op, request, in)
 	a.Made()
-	if errors.Is(context.Cause(ctx), httpd.ErrEnded) {
+	begun := w.end()
+	ended := errors.Is(context.Cause(ctx), httpd.ErrEnded)
+	switch {
+	case begun && err == nil && !ended:
+		return h.finish(c, append(text, e.Tail...))
+	case begun:
+		return h.finish(c, e.lateFault(ctx, h.Service, op, err))
+	case ended && w.task != (engine.ID{}):
+		return wire.Refused(h.Service.Requests.Ended()).Recorded(w.task.String())
+	case ended:
 		return h.Service.Requests.Ended()
-	}
-	if err != nil {
+	case err != nil:
 		return err
 	}
 	if op.Private {

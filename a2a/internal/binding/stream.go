@@ -139,7 +139,7 @@ func (st *Stream) close() {
 func (st *Stream) open(id engine.ID) operation.Sink {
 	st.tag = st.service.EventTag(id)
 	// The writer below echo's: its Flush reports errors.
-	st.out = httpd.NewEvents(st.response.Unwrap(), st.service.Config.WriteTimeout, st.service.Config.Heartbeat, st.cancel)
+	st.out = httpd.NewEvents(st.response.Unwrap(), st.service.Config.WriteTimeout, st.service.Config.Beat, st.cancel)
 	st.response.Committed, st.response.Status = true, http.StatusOK
 	return st.events
 }

@@ -68,7 +68,7 @@ func (h *Handler) ServeBody(c echo.Context, by auth.Principal, active []string, 
 		if m.op.Stream != nil {
 			id = bytes.Clone(id) // a stream does not keep the body
 		}
-		around := binding.Envelope{Head: append(head(id), `"result":`...), Tail: "}", Media: wire.TypeJSON, Fault: func(e *wire.Error) []byte { return Fault(id, e, plain) }}
+		around := binding.Envelope{Head: append(head(id), `"result":`...), Tail: "}", Media: wire.TypeJSON, Fault: func(e *wire.Error) []byte { return Fault(id, e, plain) }, Late: true}
 		if m.old {
 			around.Old, around.Form = m.op.Legacy, v03.JSONRPC
 			in, err = h.Service.ReadOld(r.Context(), by, in, around.Old, around.Form)

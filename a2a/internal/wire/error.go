@@ -49,6 +49,14 @@ func (e Error) Saying(message string) *Error {
 	return &e
 }
 
+// Recorded returns a copy of the error for a message that is in effect nevertheless. The text and
+// the metadata name its task.
+func (e Error) Recorded(task string) *Error {
+	e.Message = "the message was recorded in task " + task + " and is in effect: get the task, or repeat the message with the same messageId to wait for it (" + e.Message + ")"
+	e.Metadata = map[string]string{"taskId": task}
+	return &e
+}
+
 // about adds the reason, metadata and violations of an error about a decision.
 func (e *Error) about(wrong *approval.Error) *Error {
 	e.Own = string(wrong.Reason)

@@ -68,7 +68,7 @@ var Errors = []Documented{
 	{&ErrInternal, "The server, planner or a hook failed.", "Retry once, then tell the operator; the log has the cause."},
 	{&errDataLoss, "Stored data is damaged; or a message was recorded, as the error then says, and nothing after it.", "Have a backup restored. Do not send a recorded message again."},
 	{&errReadOnly, "The store is damaged and read-only. Nothing was written.", "Have a backup restored. Reading still works."},
-	{&ErrBusy, "The server is at a limit, cannot write now, waits for `store resume`, or is stopping. Nothing was written, unless the error says that the message was recorded.", "Retry after `Retry-After`, with backoff; after a recorded message get the task."},
+	{&ErrBusy, "The server is at a limit, cannot write now, waits for `store resume`, or is stopping. Nothing was written, unless the error says that the message was recorded, with `taskId` in the metadata.", "Retry after `Retry-After`, with backoff; a recorded message only with its `messageId`, or get its task."},
 	{&errDiskFull, "The disk limit of the caller, or of all, is reached.", "Have `limits.disk_per_caller` or `limits.disk` raised. Existing tasks continue."},
 	{&errUnauthenticated, "The caller could not be authenticated.", "Send a credential of a kind in `WWW-Authenticate`."},
 	{&errTooMany, "The caller exceeds `limits.rate`, or its address `limits.auth_failures`.", "Wait for `Retry-After`, then send fewer requests, or a valid credential."},

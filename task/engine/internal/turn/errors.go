@@ -24,7 +24,7 @@ func (e *RecordedError) Error() string {
 	if errors.Is(e.Cause, store.ErrReadOnly) || errors.Is(e.Cause, store.ErrDataLoss) {
 		return says + "; nothing more can be written, because what is stored is damaged: tell the operator of this server before a backup is restored, because the backup may not have the message"
 	}
-	return says + "; the server is stopping, and the task continues when it runs again: get the task then"
+	return says + "; the server is stopping, and the task continues when it runs again: get the task then, or repeat this message with the same messageId to wait for it"
 }
 
 // Unwrap returns the cause.
