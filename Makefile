@@ -109,7 +109,7 @@ brief: ## 1 min | Go | the faults of disk, process and clock, in their short for
 mcp: ## 5 min | npm, PyPI, chromium | MCP servers: their tools are listed and called
 	cd $(INTEROP) && go test -count=1 -timeout 20m -run '^TestMCPServers$$' . -mcp.all
 
-operate: ## 2 min | root, systemd, podman, nginx, caddy | the release, installed; the files of deploy/ and the commands of docs/operations.md, run
+operate: ## 4 min | root, systemd, podman, nginx, caddy | the release, installed; the files of deploy/ and the commands of docs/operations.md, run
 	cd internal/release && go test -count=1 -timeout 10m ./...
 	cd deploy && go test -count=1 -timeout 10m ./...
 	cd deploy/alerts && go test -count=1 -timeout 10m ./...
@@ -119,7 +119,7 @@ needs: ## – | – | what check lacks on this machine
 	[ "$$(id -u)" = 0 ] || lacks="$$lacks root"; \
 	[ -z "$$lacks" ] || { printf 'check lacks:%s\nInstall what is missing (.ci/run does, on Debian; deploy/ is tested as root), or run `make test`, which needs Go alone.\n' "$$lacks" >&2; exit 1; }
 
-check: ## 15 min | what needs lists | what CI runs, with the time of each part
+check: ## 17 min | what needs lists | what CI runs, with the time of each part
 	@times=; for part in $(CHECKS); do \
 		echo "== $$part"; start=$$(date +%s); \
 		$(MAKE) --no-print-directory $$part || { rc=$$?; echo "== $$part FAILED after $$(($$(date +%s) - start)) s" >&2; exit $$rc; }; \
