@@ -43,6 +43,7 @@ type spec struct {
 	IDs    string
 	Limit  time.Duration // for the filler
 	Config string        // the configuration file of program
+	Beat   time.Duration // of ours; 0: the default
 	// Body is what echo answers to GetTask, as JSON.
 	Body string
 }
@@ -85,7 +86,7 @@ func child(text string) (err error) {
 	switch s.Kind {
 	case ours:
 		heap.Spare(0) // as the program does
-		sv, err = newOurs(s.File)
+		sv, err = newOurs(s.File, s.Beat)
 	case peer:
 		sv = newPeer()
 	case echoed:

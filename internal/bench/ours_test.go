@@ -32,7 +32,7 @@ type flow struct {
 }
 
 // newOurs opens the file and puts our server on it; without a file, on memory.
-func newOurs(file string) (*service, error) {
+func newOurs(file string, beat time.Duration) (*service, error) {
 	b, err := open(file)
 	if err != nil {
 		return nil, err
@@ -42,7 +42,7 @@ func newOurs(file string) (*service, error) {
 	if err != nil {
 		return nil, err
 	}
-	server, err := a2a.New(operation.Config{Engine: engine, Incarnation: b.incarnation, Log: logger()})
+	server, err := a2a.New(operation.Config{Engine: engine, Incarnation: b.incarnation, Log: logger(), Beat: beat, StreamsPerCaller: 10_000})
 	if err != nil {
 		return nil, errors.Join(err, b.close())
 	}
