@@ -39,6 +39,8 @@ type waited struct {
 // wait sends a message that waits.
 func wait(ctx context.Context, client *http.Client, name, path string, body object) (got waited) {
 	got.name = name
+	ctx, cancel := context.WithTimeout(ctx, decided+patience)
+	defer cancel()
 	raw, err := json.Marshal(body)
 	if err != nil {
 		return waited{name: name, err: err}
@@ -71,8 +73,6 @@ func wait(ctx context.Context, client *http.Client, name, path string, body obje
 // A message waits for its task through a proxy, however long that takes, and its beats pass. The test
 // is the first of this package, and the messages wait while the other tests run.
 func TestProxiesKeepAMessageThatWaits(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), decided+patience)
-	defer cancel()
 	responses, sent := make(chan waited, 4), 0
 	for name, behind := range proxies() {
 		client := inFront(t, behind, "A2A_SERVER_CONFIG="+write(t, t.TempDir(), "config.yaml", waiting), "A2A_SERVER_PUBLIC_URL="+public, noAuth)
@@ -81,7 +81,7 @@ func TestProxiesKeepAMessageThatWaits(t *testing.T) {
 			"/":             {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": message("m2", "/decide", nil)},
 		} {
 			sent++
-			go func() { responses <- wait(ctx, client, name+" "+path, path, m) }()
+			go func() { responses <- wait(t.Context(), client, name+" "+path, path, m) }()
 		}
 	}
 	t.Parallel()
