@@ -300,14 +300,14 @@ func TestWaitingSendIsCheckedAgain(t *testing.T) {
 	})
 }
 
-// torn is a store whose log cannot be read by a send that waits, after its first look.
+// torn is a store whose log cannot be read by a send that waits, from some time on.
 type torn struct {
 	store.Handle
-	looks atomic.Int64
+	since time.Time
 }
 
 func (s *torn) Read(ctx context.Context, scope store.Scope, id store.TaskID, from store.From, most store.Limit) (store.LogPage, error) {
-	if (most == store.Limit{Events: 1, Bytes: 1}) && s.looks.Add(1) > 1 {
+	if (most == store.Limit{Events: 1, Bytes: 1}) && time.Now().After(s.since) {
 		return store.LogPage{}, store.ErrDataLoss
 	}
 	return s.Handle.Read(ctx, scope, id, from, most)
@@ -318,7 +318,7 @@ func (s *torn) Read(ctx context.Context, scope store.Scope, id store.TaskID, fro
 func TestWaitingSendFails(t *testing.T) {
 	t.Parallel()
 	inBubbles(t, func(t *testing.T, s send) {
-		b := startBeating(t, func(e *engine.Config, _ *operation.Config) { e.Store = &torn{Handle: e.Store} })
+		b := startBeating(t, func(e *engine.Config, _ *operation.Config) { e.Store = &torn{e.Store, time.Now().Add(9 * time.Second)} })
 		go b.do(s, "/nap seconds=10")
 		synctest.Wait()
 		got := b.do(s, "/nap seconds=10") // the same message reads the log

@@ -7,27 +7,62 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 )
 
 const (
-	// decided is the time until the task of a waiting message rests: longer than proxies wait for a
-	// silent server.
-	decided = 95 * time.Second
+	// undecided is how long a message waits for a decision: longer than proxies wait for a silent
+	// server.
+	undecided = 95 * time.Second
 
-	// waiting is the configuration of a server with a task that takes that long.
-	waiting = `
-tools:
-- command: decide
-  description: stands for a call that another person decides
-  run: [/bin/sleep, "95"]
-  dir: /
-gates:
-- {name: none, tool: decide, action: allow}
-`
+	// elsewhere is the configuration of a server whose client waits for another person.
+	elsewhere = "auth: {tenant: acme}\ntools:\n- builtin: demo\ngates:\n- {tool: transfer_money, name: others, four_eyes: true}\n"
 )
+
+// twoPeople is a server whose client may not decide, and the clients of both.
+type twoPeople struct {
+	server           *process
+	client, approver *http.Client
+}
+
+// between runs a server for two people, with a proxy in front for the client.
+func between(t *testing.T, behind proxy) *twoPeople {
+	t.Helper()
+	dir, listen := chroot(t), free(t)
+	keys := filepath.Join(t.TempDir(), "keys.yaml")
+	client := func(to http.RoundTripper, person, role string) *http.Client {
+		key, err := exec.Command(program(t), "keys", "add", person, "--role", role, "--file", keys).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &http.Client{Transport: withKey{to, strings.TrimSpace(string(key))}}
+	}
+	p := &twoPeople{client: client(certify(t, dir, listen).Transport, "alice", "requester"), approver: client(http.DefaultTransport, "olga", "approver")}
+	p.server = serve(t, "A2A_SERVER_CONFIG="+write(t, t.TempDir(), "config.yaml", elsewhere), "A2A_SERVER_PUBLIC_URL="+public, "A2A_SERVER_AUTH_KEYS_FILE="+keys)
+	behind(t, dir, listen, p.server.url)
+	return p
+}
+
+// approve approves everything that waits.
+func (p *twoPeople) approve(t *testing.T) {
+	t.Helper()
+	status, answer := call(t, p.approver, http.MethodGet, p.server.url+"/api/v1/approvals", nil)
+	var page struct {
+		Items []struct{ ID, Digest string }
+	}
+	if err := json.Unmarshal([]byte(answer), &page); err != nil || status != http.StatusOK || len(page.Items) == 0 {
+		t.Fatalf("approvals = %d %s, %v", status, answer, err)
+	}
+	for _, a := range page.Items {
+		if status, answer := call(t, p.approver, http.MethodPost, p.server.url+"/api/v1/approvals/"+a.ID+"/decision", object{"decision": "approve", "digest": a.Digest}); status != http.StatusOK {
+			t.Errorf("decide = %d %s", status, answer)
+		}
+	}
+}
 
 // waited is the response to a message that waits.
 type waited struct {
@@ -39,7 +74,7 @@ type waited struct {
 // wait sends a message that waits.
 func wait(ctx context.Context, client *http.Client, name, path string, body object) (got waited) {
 	got.name = name
-	ctx, cancel := context.WithTimeout(ctx, decided+patience)
+	ctx, cancel := context.WithTimeout(ctx, undecided+patience)
 	defer cancel()
 	raw, err := json.Marshal(body)
 	if err != nil {
@@ -70,21 +105,28 @@ func wait(ctx context.Context, client *http.Client, name, path string, body obje
 	return got
 }
 
-// A message waits for its task through a proxy, however long that takes, and its beats pass. The test
-// is the first of this package, and the messages wait while the other tests run.
+// A message waits for the decision of another person through a proxy, however long that takes, and its
+// beats pass. The test is the first of this package, and the messages wait while the other tests run.
 func TestProxiesKeepAMessageThatWaits(t *testing.T) {
 	responses, sent := make(chan waited, 4), 0
+	var servers []*twoPeople
 	for name, behind := range proxies() {
-		client := inFront(t, behind, "A2A_SERVER_CONFIG="+write(t, t.TempDir(), "config.yaml", waiting), "A2A_SERVER_PUBLIC_URL="+public, noAuth)
+		p := between(t, behind)
+		servers = append(servers, p)
 		for path, m := range map[string]object{
-			"/message:send": message("m1", "/decide", nil),
-			"/":             {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": message("m2", "/decide", nil)},
+			"/message:send": message("m1", "/transfer_money amount=5 to=bob", nil),
+			"/":             {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": message("m2", "/transfer_money amount=6 to=bob", nil)},
 		} {
 			sent++
-			go func() { responses <- wait(t.Context(), client, name+" "+path, path, m) }()
+			go func() { responses <- wait(t.Context(), p.client, name+" "+path, path, m) }()
 		}
 	}
+	over := time.After(undecided)
 	t.Parallel()
+	<-over
+	for _, p := range servers {
+		p.approve(t)
+	}
 	for range sent {
 		got := <-responses
 		if got.err != nil || !strings.HasPrefix(got.status, "200") || !json.Valid([]byte(got.body)) || !strings.Contains(got.body, "TASK_STATE_COMPLETED") {
