@@ -142,7 +142,7 @@ type Approval struct {
 	// Kept says that another call of the task keeps it, see Terms.MaskTask.
 	Kept bool `json:"kept,omitempty"`
 	// Waits is the state in which the task waits for a, as the terms say, if its client may not decide a;
-	// "": the client may, and the state is input-required. It is set when a is asked, and when it is
+	// "": the client may, and the state is input-required. It is set when a is asked, voted for, and
 	// escalated: see [Approval.WaitsFor].
 	Waits WaitingState `json:"waits,omitempty"`
 	// Later says that the task had further messages before, or has asked another question since: a word may

@@ -40,10 +40,11 @@ func Interrupting(pending []*Approval) (s WaitingState) {
 	return s
 }
 
-// WaitsFor returns the value of a's Waits for a client that is d now: "" if d may decide a.
+// WaitsFor returns the value of a's Waits for a client that is d now: "" if d may decide a, and has not
+// given the only vote that it has.
 func (a *Approval) WaitsFor(d Decider) WaitingState {
 	switch {
-	case a.checkPerson(d) == nil:
+	case a.checkPerson(d) == nil && a.Voted(d.By) == nil:
 		return ""
 	case a.AskKind == "auth":
 		return WaitsAuth
@@ -65,7 +66,10 @@ func (a *Approval) Away() bool { return a.Waits != "" || a.Elsewhere() }
 // display, in one line.
 func (a *Approval) Awaited() string {
 	if t := a.Tally(); t != nil && t.Missing != "" {
-		if strings.HasSuffix(t.Missing, " more") {
+		switch {
+		case t.Missing == "1 more":
+			return "another person"
+		case strings.HasSuffix(t.Missing, " more"):
 			return t.Missing + " people"
 		}
 		return visible.Line(t.Missing)

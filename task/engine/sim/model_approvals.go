@@ -237,7 +237,7 @@ func (m *model) voted(t *modelTask, v *event) {
 	if a.Deadline != nil && !v.Vote.At.Before(*a.Deadline) {
 		m.fail(t, "a vote is in time", "for %s at %s, whose deadline was %s", a.ID, v.Vote.At, a.Deadline)
 	}
-	a.Votes = append(a.Votes, v.Vote)
+	a.Votes, a.Waits = append(a.Votes, v.Vote), v.Waits
 	a.backedBy(v.Vote.By, v.Vote.Digest)
 	m.tools.coverage.Count("a person votes")
 }

@@ -107,10 +107,12 @@ type WaitElapsed struct {
 	Step int `json:"step"`
 }
 
-// ApprovalVoted is the vote of a person for a pending approval.
+// ApprovalVoted is the vote of a person for a pending approval. A client that has voted waits for
+// others: Waits says so, as in an approval.
 type ApprovalVoted struct {
-	ID   string        `json:"id"`
-	Vote approval.Vote `json:"vote"`
+	ID    string                `json:"id"`
+	Vote  approval.Vote         `json:"vote"`
+	Waits approval.WaitingState `json:"waits,omitempty"`
 }
 
 // ApprovalResolved says how an approval ended.

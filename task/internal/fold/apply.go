@@ -86,7 +86,7 @@ func (f *Fold) ApplyPrivate(v any) error {
 		return f.applyAsked(e)
 	case *event.ApprovalVoted:
 		if a := f.Approval(e.ID); a != nil {
-			a.Votes = append(a.Votes, e.Vote)
+			a.Votes, a.Waits = append(a.Votes, e.Vote), e.Waits
 		}
 	case *event.ApprovalResolved:
 		return f.applyResolved(e)

@@ -308,7 +308,9 @@ func (d *Draft) voteOn(in Decisions, a *fold.Approval, answer approval.Decision,
 		}
 		return true, d.askEdited(in, a, answer, edit)
 	}
-	if err := d.add(event.KindVoted, &event.ApprovalVoted{ID: a.ID, Vote: vote}); err != nil {
+	now := a.Approval
+	now.Votes = append(slices.Clone(a.Votes), vote)
+	if err := d.add(event.KindVoted, &event.ApprovalVoted{ID: a.ID, Vote: vote, Waits: now.WaitsFor(d.client())}); err != nil {
 		return false, err
 	}
 	d.voted, d.settles = true, true

@@ -464,6 +464,7 @@ func (d *entering) request(c *fold.Call, x *examined, a *approval.Approval) erro
 	if x.editor != nil {
 		if v := a.NewVote(*x.editor, a.Digest, a.Args, "", d.at.Now); len(v.Meets) > 0 { // a is not escalated yet
 			a.Votes = []approval.Vote{v}
+			a.Waits = a.WaitsFor(d.client())
 		}
 	}
 	if err := d.fits(a); err != nil {

@@ -210,7 +210,7 @@ func TestProviderDecidesNothingForPeople(t *testing.T) {
 	}
 }
 
-// The state is fixed at asking: only an escalation that lets the client decide moves it.
+// The state is fixed at asking: only an escalation that lets the client decide moves it, and its vote.
 func TestEscalationToTheClient(t *testing.T) {
 	t.Parallel()
 	for role, want := range map[string]a2a.TaskState{auth.RoleRequester: a2a.TaskStateInputRequired, "treasury": a2a.TaskStateWorking} {
@@ -225,6 +225,21 @@ func TestEscalationToTheClient(t *testing.T) {
 		k.now = row.Time.Time()
 		k.step(rules.Waiting{Row: row})
 		k.wantState(want)
+	}
+}
+
+// A client that has given its vote waits for those of others.
+func TestClientThatHasVoted(t *testing.T) {
+	t.Parallel()
+	k := voteDesk(t, approval.Gate{Tool: "pay", Terms: approval.Terms{People: 2}})
+	k.wantState(a2a.TaskStateInputRequired)
+	vote := approval.Decision{ID: id(1), Type: approval.Approve}
+	k.step(rules.Decisions{By: bob, Via: approval.ViaAPI, List: []approval.Decision{vote}})
+	k.wantState(a2a.TaskStateInputRequired)
+	k = voteDesk(t, approval.Gate{Tool: "pay", Terms: approval.Terms{People: 2}})
+	k.step(rules.Decisions{By: alice, Via: approval.ViaA2A, List: []approval.Decision{vote}})
+	if k.wantState(a2a.TaskStateWorking); !strings.HasPrefix(k.text(), "Waiting for approval by another person") {
+		t.Errorf("after its vote the client is told %q", k.text())
 	}
 }
 

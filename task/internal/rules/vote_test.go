@@ -424,7 +424,7 @@ func TestWordIsAVote(t *testing.T) {
 	t.Parallel()
 	k := voteDesk(t, two)
 	k.mustPut(k.says("m1", "yes", alice))
-	k.wantState(a2a.TaskStateInputRequired)
+	k.wantState(a2a.TaskStateWorking)
 	k.wantEntries(0)
 	if err := k.put(k.says("m2", "yes", alice)); err != nil && !errors.Is(err, rules.ErrNoChange) {
 		t.Fatal(err)
