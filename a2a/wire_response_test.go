@@ -73,6 +73,7 @@ func (run *wireRun) indent(raw []byte) string {
 // writeFrames writes the frames of a stream, and insists on their form.
 func (run *wireRun) writeFrames(b *strings.Builder, body string) {
 	run.t.Helper()
+	body = strings.ReplaceAll(body, ": still here\n\n", "") // on a slow machine
 	rest, ok := strings.CutSuffix(body, "\n\n")
 	if !ok {
 		run.t.Errorf("the stream does not end with a whole frame: %.300q", body)
