@@ -223,6 +223,13 @@ type End struct {
 	Message *a2a.Message
 }
 
+// WaitPresenter is a [Presenter] that also says for which decisions the agents wait that a task has
+// called. Without it the status of a task does not say so.
+type WaitPresenter interface {
+	// Waiting is Question with decisions that are made elsewhere. Pending may be empty then.
+	Waiting(pending []*approval.Approval, elsewhere []tool.Waiting, no *a2a.Message) (*a2a.Message, error)
+}
+
 // Presenter encodes approvals as messages on the wire, and reads answers from messages.
 // It is safe for concurrent use. Its methods use only types of package approval and of
 // the SDK's core, so that it can be implemented without this package.

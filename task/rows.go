@@ -58,6 +58,7 @@ const (
 	DueRemind          = "approval.remind"   // likewise
 	DueProviderTimeout = "approval.silent"   // key: id of the approval; the provider's time is over
 	DueWake            = "task.wake"         // key: see wake.go
+	DueLook            = "task.look"         // key: id of a suspended call, which its tool looks at
 	DueChildCancel     = "task.cancel_child"
 )
 

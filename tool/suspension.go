@@ -66,6 +66,13 @@ type Suspension struct { //nolint:errname // a pause, which is an error only on 
 	Asks  []Question
 	Wake  time.Time       // zero: no timer
 	State json.RawMessage // returned by Resumed; at most MaxSuspensionState bytes
+
+	// Waits are the decisions, made elsewhere, for which the work of the call waits: the status of the
+	// task says so.
+	Waits []Waiting
+	// Watch says that the tool, a [Watcher] that is no [Poller], looks at the call from Wake on. The call
+	// then is not entered at Wake, but when its work has changed, or all of Asks are answered.
+	Watch bool
 }
 
 // Error implements error.

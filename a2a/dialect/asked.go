@@ -11,6 +11,7 @@ import (
 
 	"a2a-server/approval"
 	"a2a-server/internal/strictjson"
+	"a2a-server/tool"
 	"a2a-server/tool/toolconfirmation"
 )
 
@@ -41,6 +42,28 @@ type Asked struct {
 
 // Waits reports whether the message of a status asks for decisions, whoever makes them.
 func Waits(m *a2a.Message) bool { return m != nil && m.Metadata[URI] != nil }
+
+// ReadWaiting returns the decisions that an agent says are made elsewhere, with the Agent of an agent
+// behind it; none if the message says nothing, or cannot be read. All of it is data from outside.
+func ReadWaiting(m *a2a.Message) (all []tool.Waiting) {
+	if !Waits(m) {
+		return nil
+	}
+	raw, err := json.Marshal(m.Metadata[URI])
+	var request struct {
+		Type      string         `json:"type"`
+		Elsewhere []tool.Waiting `json:"elsewhere"`
+	}
+	if err != nil || json.Unmarshal(raw, &request) != nil || request.Type != typeRequest {
+		return nil
+	}
+	for _, w := range request.Elsewhere[:min(len(request.Elsewhere), tool.MaxWaits)] {
+		if w.ID != "" {
+			all = append(all, w)
+		}
+	}
+	return all
+}
 
 // ReadAsked returns the questions of a message with which an agent asks for input: in our
 // extension, as ADK's function calls, or as a text. It never returns none without an error.

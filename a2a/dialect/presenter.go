@@ -9,6 +9,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"a2a-server/approval"
+	"a2a-server/tool"
 )
 
 // Config configures a [Presenter].
@@ -48,6 +49,12 @@ func (p *Presenter) Question(pending []*approval.Approval, no *a2a.Message) (*a2
 	if len(pending) == 0 {
 		return nil, errors.New("ask for approval: no approval is pending")
 	}
+	return p.Waiting(pending, nil, no)
+}
+
+// Waiting implements task.WaitPresenter: it is Question with decisions for which the agents wait that
+// the task has called. Nobody answers them in the conversation of the task.
+func (p *Presenter) Waiting(pending []*approval.Approval, elsewhere []tool.Waiting, no *a2a.Message) (*a2a.Message, error) {
 	all := make([]*shown, len(pending))
 	for i, a := range pending {
 		s, err := show(a)
@@ -69,7 +76,7 @@ func (p *Presenter) Question(pending []*approval.Approval, no *a2a.Message) (*a2
 		all[i] = s
 	}
 
-	text, err := p.text(all, no)
+	text, err := p.text(all, elsewhere, no)
 	if err != nil {
 		return nil, fmt.Errorf("ask for approval: %w", err)
 	}
@@ -77,19 +84,16 @@ func (p *Presenter) Question(pending []*approval.Approval, no *a2a.Message) (*a2
 	if no != nil {
 		part.SetMeta("validation_error", true)
 	}
-	m := &a2a.Message{
-		ID:        p.newID(),
-		TaskID:    a2a.TaskID(pending[0].Task),
-		ContextID: pending[0].Context,
-		Role:      a2a.MessageRoleAgent,
-		Parts:     a2a.ContentParts{part},
+	m := &a2a.Message{ID: p.newID(), Role: a2a.MessageRoleAgent, Parts: a2a.ContentParts{part}}
+	if len(pending) > 0 {
+		m.TaskID, m.ContextID = a2a.TaskID(pending[0].Task), pending[0].Context
 	}
 	for _, s := range all {
 		if part := askADK(s); part != nil {
 			m.Parts = append(m.Parts, part)
 		}
 	}
-	m.SetMeta(URI, askToolApproval(all))
+	m.SetMeta(URI, askToolApproval(all, elsewhere))
 	m.Extensions = []string{URI}
 	if actions := askADKRust(all); actions != nil {
 		m.SetMeta(adkActions, actions)

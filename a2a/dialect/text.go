@@ -12,6 +12,7 @@ import (
 	"a2a-server/approval"
 	"a2a-server/internal/strictjson"
 	"a2a-server/internal/visible"
+	"a2a-server/tool"
 )
 
 // Limits for the requesters of a call: characters per name, and names.
@@ -23,7 +24,7 @@ const (
 // text returns the question as text for people: after a message that decided nothing, the
 // reason; the words to type; the approvals. Every line that can hold text from outside begins
 // with a word of ours or with ">", so that a hint cannot fake a line of ours.
-func (p *Presenter) text(all []*shown, no *a2a.Message) (string, error) {
+func (p *Presenter) text(all []*shown, elsewhere []tool.Waiting, no *a2a.Message) (string, error) {
 	pending := make([]*approval.Approval, len(all))
 	for i, s := range all {
 		pending[i] = s.Approval
@@ -34,8 +35,11 @@ func (p *Presenter) text(all []*shown, no *a2a.Message) (string, error) {
 	}
 	if len(answerable(pending)) > 0 {
 		b.WriteString(p.toType(pending) + "\n\n")
+		if len(elsewhere) > 0 {
+			b.WriteString(waiting(nil, elsewhere) + "\n\n")
+		}
 	} else {
-		b.WriteString(waiting(all) + "\n\n")
+		b.WriteString(waiting(all, elsewhere) + "\n\n")
 	}
 	for _, s := range all {
 		if err := s.write(&b); err != nil {
@@ -122,12 +126,12 @@ func (s *shown) write(b *strings.Builder) error {
 	return nil
 }
 
-// maxWaiting is how many approvals the first sentence of a question names.
+// maxWaiting is how many approvals, and decisions elsewhere, the first sentence of a question names.
 const maxWaiting = 4
 
 // waiting returns the first sentence of a question that this client does not answer.
-func waiting(all []*shown) string {
-	var list []string
+func waiting(all []*shown, elsewhere []tool.Waiting) string {
+	var list, agents []string
 	for _, s := range all[:min(len(all), maxWaiting)] {
 		wait := "approval"
 		switch {
@@ -147,7 +151,20 @@ func waiting(all []*shown) string {
 	if more := len(all) - len(list); more > 0 {
 		list = append(list, fmt.Sprintf("%d more", more))
 	}
-	return "Waiting for " + strings.Join(list, ", and for ") + "; the result follows by itself."
+	for _, w := range elsewhere[:min(len(elsewhere), maxWaiting)] {
+		wait := visible.Line(w.Agent) + " waits for " + visible.Line(waitsFor(w))
+		if !w.Expires.IsZero() {
+			wait += " until " + stamp(w.Expires)
+		}
+		agents = append(agents, wait)
+	}
+	if more := len(elsewhere) - len(agents); more > 0 {
+		agents = append(agents, fmt.Sprintf("%d more wait", more))
+	}
+	if len(list) > 0 {
+		agents = slices.Insert(agents, 0, "Waiting for "+strings.Join(list, ", and for "))
+	}
+	return strings.Join(agents, ", and ") + "; the result follows by itself."
 }
 
 // requester names the requester of the call, and its chain, as far as they are known.

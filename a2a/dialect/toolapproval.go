@@ -8,6 +8,7 @@ import (
 
 	"a2a-server/approval"
 	"a2a-server/internal/visible"
+	"a2a-server/tool"
 )
 
 // The types of the payloads of our extension.
@@ -20,13 +21,25 @@ const (
 const unknownMember = "is not a field of this extension"
 
 // askToolApproval returns the question in our extension.
-func askToolApproval(all []*shown) map[string]any {
+func askToolApproval(all []*shown, elsewhere []tool.Waiting) map[string]any {
 	q := map[string]any{"type": typeRequest, "approvals": values(all, func(s *shown) any { return s.request() })}
-	if away := slices.DeleteFunc(slices.Clone(all), func(s *shown) bool { return !s.Away() }); len(away) > 0 {
-		q["elsewhere"] = values(away, func(s *shown) any { return s.elsewhere() })
+	away := slices.DeleteFunc(slices.Clone(all), func(s *shown) bool { return !s.Away() })
+	if len(away)+len(elsewhere) > 0 {
+		q["elsewhere"] = append(values(away, func(s *shown) any { return s.elsewhere() }), values(elsewhere, awaits)...)
 	}
 	return q
 }
+
+// awaits returns what a client has to know of a decision for which an agent waits.
+func awaits(w tool.Waiting) any {
+	e := map[string]any{"id": w.ID, "agent": visible.Line(w.Agent), "since": stamp(w.Since), "waitsFor": visible.Line(waitsFor(w))}
+	if !w.Expires.IsZero() {
+		e["expires"] = stamp(w.Expires)
+	}
+	return e
+}
+
+func waitsFor(w tool.Waiting) string { return cmp.Or(w.WaitsFor, "another person") }
 
 // elsewhere returns what a client has to know of an approval that it only waits for.
 func (s *shown) elsewhere() any {

@@ -22,6 +22,7 @@ type core struct {
 	reader     *tasklog.Reader
 	turns      *turn.Turns
 	due        *due.Work
+	looks      *due.Work                  // rows of kind [task.DueLook]: an agent that is slow must not delay deadlines
 	reserved   *share.Shares[store.Scope] // bytes of memory, by ReadReservations
 	observers  observers
 	audits     store.Watchers[struct{}]

@@ -8,6 +8,7 @@ import (
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/engine/internal/call"
+	"a2a-server/task/engine/internal/due"
 	"a2a-server/task/engine/internal/env"
 	"a2a-server/task/internal/rules"
 )
@@ -17,10 +18,56 @@ import (
 // its operator. Retries go on then: they ask about calls whose tools were out of reach, and start
 // only calls that were approved since.
 func (e *Engine) dueWaits(row *store.Due) bool {
-	if _, unsettled := e.reader.Unsettled.Load(row.Task); unsettled {
+	if _, unsettled := e.reader.Unsettled.Load(row.Task); unsettled || row.Kind == task.DueLook {
 		return true
 	}
 	return (row.Kind == task.DueWake && !rules.Retries(row) || row.Kind == task.DueChildCancel) && !e.env.Held().IsZero()
+}
+
+// looksWait is dueWaits for the looks at suspended calls.
+func (e *Engine) looksWait(row *store.Due) bool {
+	_, unsettled := e.reader.Unsettled.Load(row.Task)
+	return unsettled || row.Kind != task.DueLook || !e.env.Held().IsZero()
+}
+
+// The rows whose work is done at once.
+const (
+	dueWorkers  = 16
+	lookWorkers = 64
+)
+
+// look has the tool of a suspended call look at the call, and does what follows. The row stays, and
+// the look is repeated, until the call is entered or ends.
+func (e *Engine) look(row store.Due) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	if row.Damaged {
+		return fmt.Errorf("%w: due work", store.ErrDataLoss)
+	}
+	f, err := e.reader.LoadTurn(e.env.Ctx, store.System(), row.Task)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	in, looked := rules.Look{Row: row}, true
+	if c := rules.Looks(f, &row); c != nil && !c.Looked {
+		if in.Waits, in.Same, looked = e.turns.Calls.Look(c, f); !looked {
+			return rules.ErrNotYet
+		}
+	}
+	err = e.turns.Changed(e.env.Ctx, store.System(), row.Task, in)
+	if errors.Is(err, rules.ErrNotYet) {
+		e.turns.Notify(row.Task)
+	}
+	if err == nil && (in.Same || len(in.Waits) > 0) {
+		return due.ErrAgain
+	}
+	return err
 }
 
 // handleDue does the work of a due row. The row is removed in the same batch.

@@ -58,7 +58,8 @@ func New(cfg Config) (*Engine, error) {
 	for i := range restored {
 		e.reader.Unsettled.Store(restored[i].id, restored[i].restorations())
 	}
-	e.due = due.New(e.env, e.dueWaits, e.handleDue)
+	e.due = due.New(e.env, dueWorkers, e.dueWaits, e.handleDue)
+	e.looks = due.New(e.env, lookWorkers, e.looksWait, e.look)
 	e.turns = turn.New(turn.Config{
 		Env: e.env, Reader: e.reader, Presenter: cfg.Presenter, Memory: cfg.Memory, Rank: cfg.Rank, WholeText: cfg.WholeText,
 		Committed: e.committed, Queued: e.observers.queued,
@@ -78,6 +79,7 @@ func (e *Engine) committed(d *rules.Draft) {
 	}
 	if d.HasDue() {
 		e.due.Wake()
+		e.looks.Wake()
 	}
 }
 
@@ -119,6 +121,11 @@ func (e *Engine) work(ctx context.Context) error {
 	}
 	current := e.env.Rules()
 	e.env.Begin(func() { e.review(current, false /* reloaded */) })
+	e.env.Begin(func() {
+		if err := e.looks.Run(ctx); err != nil {
+			e.env.Log.Error().Err(err).Msg("suspended calls are not looked at any more; restart the server")
+		}
+	})
 	return e.due.Run(ctx)
 }
 

@@ -46,7 +46,7 @@ func (r *run) ask() error {
 		return r.where(fmt.Errorf("it keeps asking; it has asked %d times", maxRounds))
 	}
 	r.state.Asked, r.state.Answer, r.state.Since = all, nil, time.Time{}
-	return r.suspend(asks)
+	return r.suspend(asks, nil)
 }
 
 // questionOf returns a question of the child as people are asked it here.

@@ -52,6 +52,7 @@ type state struct {
 	Round   int               `json:"round,omitempty"`
 	Polls   int               `json:"polls,omitempty"`
 	Since   time.Time         `json:"since,omitzero"` // of the first pause without a question
+	Seen    string            `json:"seen,omitempty"` // of the child, see [seenOf]; "": it could not be looked at
 }
 
 // question is a question of the child that was asked here.
@@ -157,7 +158,7 @@ func (r *run) repeat(message string, attempt int) (*tool.Result, error) {
 		r.release()
 		return r.begin(message, attempt)
 	}
-	r.state.Attempt = attempt
+	r.state.Attempt, r.state.Since = attempt, time.Time{}
 	if err := r.view.snapshot(task); err != nil {
 		return nil, r.unknown(err.Error())
 	}
@@ -341,7 +342,7 @@ func (r *run) follow(events iter.Seq2[a2a.Event, error], ignored string) error {
 		if err := r.take(e); err != nil {
 			return err
 		}
-		if r.stopped || r.reply != nil || r.view.rests(ignored) {
+		if r.stopped || r.reply != nil || r.view.rests(ignored) || len(r.waits(&r.view.status)) > 0 {
 			return nil
 		}
 	}
@@ -419,7 +420,7 @@ func (r *run) watch() (*tool.Result, error) {
 			return nil, nil
 		case r.ctx.Err() != nil:
 			return nil, r.ended()
-		case err == nil && r.whole:
+		case err == nil && (r.whole || len(r.waits(&r.view.status)) > 0):
 			return r.rest()
 		case errors.Is(err, errFatal):
 			return nil, err
@@ -430,7 +431,7 @@ func (r *run) watch() (*tool.Result, error) {
 		if err := r.look(); err != nil {
 			return nil, err
 		}
-		if r.view.rests("") {
+		if r.view.rests("") || len(r.waits(&r.view.status)) > 0 {
 			return r.rest()
 		}
 		if !r.remote.streams() {
@@ -457,6 +458,13 @@ func (r *run) rest() (*tool.Result, error) {
 	case s == a2a.TaskStateInputRequired || s == a2a.TaskStateAuthRequired:
 		return nil, r.ask()
 	}
+	if waits := r.waits(&r.view.status); len(waits) > 0 {
+		r.state.Since = time.Time{}
+		return nil, r.suspend(nil, waits)
+	}
+	if !r.state.Since.IsZero() && r.Now().Sub(r.state.Since) > maxUnreached {
+		return nil, r.later(nil)
+	}
 	return r.watch()
 }
 
@@ -474,11 +482,16 @@ func (r *run) later(err error) error {
 		}
 		return r.unknown(why)
 	}
-	return r.suspend(r.open)
+	if err != nil {
+		r.view.status = a2a.TaskStatus{} // not seen
+	}
+	return r.suspend(r.open, nil)
 }
 
-// suspend returns a suspension with the state of the call, and a later time at which it runs again.
-func (r *run) suspend(asks []tool.Question) error {
+// suspend returns a suspension with the state of the call, and a later time at which the child is looked
+// at: by [remoteAgent.Watch], unless answers are to be sent to it.
+func (r *run) suspend(asks []tool.Question, waits []tool.Waiting) error {
+	r.state.Seen = r.seenOf(&r.view.status)
 	raw, err := json.Marshal(r.state)
 	if err == nil && len(raw) > tool.MaxSuspensionState {
 		err = errors.New("the questions of the agent are too large")
@@ -486,15 +499,17 @@ func (r *run) suspend(asks []tool.Question) error {
 	if err != nil {
 		return r.where(err)
 	}
-	pause := maxPoll
-	if r.state.Polls < 16 {
-		pause = min(maxPoll, r.Poll<<r.state.Polls)
+	watch, pause := r.state.Child != "" && r.state.Answer == nil, r.Poll
+	if !watch {
+		if pause = maxPoll; r.state.Polls < 16 {
+			pause = min(maxPoll, r.Poll<<r.state.Polls)
+		}
+		r.state.Polls++
 	}
-	r.state.Polls++
 	if raw, err = json.Marshal(r.state); err != nil {
 		return r.where(err)
 	}
-	return &tool.Suspension{Asks: asks, Wake: r.Now().Add(pause), State: raw}
+	return &tool.Suspension{Asks: asks, Wake: r.Now().Add(pause), State: raw, Waits: waits, Watch: watch}
 }
 
 // unknown returns the error for an unknown outcome.
@@ -502,8 +517,12 @@ func (r *run) unknown(why string) error {
 	return r.where(fmt.Errorf("%w: %s", tool.ErrOutcomeUnknown, why))
 }
 
-// ended returns the error of a call that was told to end. The engine has its child canceled.
+// ended returns the error of a call that was told to end. If its time is over, the child is looked at
+// later; else the engine has the child canceled.
 func (r *run) ended() error {
+	if errors.Is(context.Cause(r.ctx), tool.ErrTimeLimit) && r.state.Child != "" {
+		return r.later(nil)
+	}
 	return r.where(fmt.Errorf("%w: the call was ended before the agent was done: %w", tool.ErrOutcomeUnknown, context.Cause(r.ctx)))
 }
 

@@ -347,7 +347,7 @@ func (m *model) private(t *modelTask, p *Process, e *store.Event) {
 		if a := t.approval(v.ID); a != nil {
 			a.Deadline = nil
 		}
-	case "call.cancel", "call.started", "call.checkpoint", "call.suspended", "call.resumed", "call.finished", "call.unknown", "call.postponed", "call.finished_late":
+	case "call.cancel", "call.started", "call.checkpoint", "call.suspended", "call.looked", "call.resumed", "call.finished", "call.unknown", "call.postponed", "call.finished_late":
 		c := t.calls[v.Call]
 		if c == nil {
 			m.fail(t, "a call is planned first", "event %d is of call %q", e.Seq, v.Call)

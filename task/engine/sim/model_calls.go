@@ -102,6 +102,10 @@ func (m *model) call(t *modelTask, c *modelCall, p *Process, kind string, v *eve
 		}
 		c.phase, c.timer = suspended, v.Wake != nil
 		c.suspend(v)
+	case "call.looked":
+		if was != suspended {
+			bad()
+		}
 	case "call.postponed":
 		if was == running || was == finished {
 			bad()
@@ -258,7 +262,7 @@ func (m *model) entered(r *Run) {
 // afterCancel checks that nothing begins in a call that was canceled: whatever runs comes to
 // its end.
 func (m *model) afterCancel(t *modelTask, c *modelCall, kind string) {
-	if c.canceled && slices.Contains([]string{"call.started", "call.resumed", "call.suspended", "call.postponed", "call.unknown"}, kind) {
+	if c.canceled && slices.Contains([]string{"call.started", "call.resumed", "call.suspended", "call.looked", "call.postponed", "call.unknown"}, kind) {
 		m.fail(t, "a canceled call is never entered again", "%s of %s", kind, c)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"a2a-server/approval"
 	"a2a-server/auth"
+	"a2a-server/tool"
 )
 
 // Kinds of events. Public events are the bytes of an A2A StreamResponse; the others are JSON
@@ -33,6 +34,7 @@ const (
 	KindOpened    = "approval.opened.v1"    // *ApprovalOpened
 	KindStarted   = "call.started.v1"       // *CallStarted
 	KindSuspended = "call.suspended.v1"     // *CallSuspended
+	KindLooked    = "call.looked.v1"        // *CallLooked
 	KindResumed   = "call.resumed.v1"       // *CallResumed
 	KindFinished  = "call.finished.v1"      // *CallFinished
 	KindUnknown   = "call.unknown.v2"       // *CallUnknown
@@ -184,6 +186,16 @@ type CallSuspended struct {
 	Again bool            `json:"again,omitempty"` // State is a checkpoint, too: see CallCheckpoint
 
 	Output int64 `json:"output,omitempty"` // bytes that the call has published so far, in all of its runs
+
+	Watch bool           `json:"watch,omitempty"` // it is looked at from Wake on: see tool.Watcher
+	Waits []tool.Waiting `json:"waits,omitempty"` // decisions that are made elsewhere
+}
+
+// CallLooked says that a look has found that the work of a suspended call waits for other decisions;
+// without any, that the call is to be entered.
+type CallLooked struct {
+	Call  string         `json:"call"`
+	Waits []tool.Waiting `json:"waits,omitempty"`
 }
 
 // SuspendedAsk is a question of a suspended call.
@@ -326,6 +338,9 @@ func (e *CallFinished) CallID() string { return e.Call }
 func (e *CallLate) CallID() string { return e.Call }
 
 // CallID implements [OfCall].
+func (e *CallLooked) CallID() string { return e.Call }
+
+// CallID implements [OfCall].
 func (e *CallPostponed) CallID() string { return e.Call }
 
 // CallID implements [OfCall].
@@ -358,6 +373,7 @@ var kinds = map[string]func() any{
 	KindCallCancel:  made[CallCancel],
 	KindCheckpoint:  made[CallCheckpoint],
 	KindSuspended:   made[CallSuspended],
+	KindLooked:      made[CallLooked],
 	KindResumed:     made[CallResumed],
 	KindFinished:    made[CallFinished],
 	KindUnknown:     made[CallUnknown],

@@ -15,6 +15,7 @@ import (
 
 	"a2a-server/approval"
 	"a2a-server/auth"
+	"a2a-server/tool"
 )
 
 var update = flag.Bool("update", false, "write golden files of kinds that have none")
@@ -33,6 +34,7 @@ func TestGoldenEvents(t *testing.T) {
 	}
 	granted := resolution
 	granted.Grant = &approval.Granted{ID: "g1", GrantRequest: approval.GrantRequest{Scope: approval.GrantContext, For: time.Hour, Uses: 3, Exact: true}}
+	waits := []tool.Waiting{{ID: "bank/t.a1", Agent: "bank", WaitsFor: "finance", Since: at, Expires: at.Add(time.Hour)}}
 	for name, v := range map[string]any{
 		KindResolved + "+grant": &ApprovalResolved{ID: "t.a1", State: approval.Approved, Resolution: granted},
 		KindPlanned + "+mask":   &StepPlanned{Step: 2, Calls: []PlannedCall{{ID: "c2.1", Tool: "transfer", Args: raw(`{"amount":1}`), Mask: []string{"/amount"}, MaskTask: true}}},
@@ -60,6 +62,9 @@ func TestGoldenEvents(t *testing.T) {
 		KindStarted:   &CallStarted{Call: "c2.1", Attempt: 2, Digest: "d1", Args: raw(`{"amount":5}`)},
 		KindSuspended: &CallSuspended{Call: "c2.1", N: 3, State: raw(`{"n":1}`), Asks: []SuspendedAsk{{Ask: "ab.1", Approval: "t.a2"}}, Wake: &at},
 		KindResumed:   &CallResumed{Call: "c2.1", N: 3},
+		KindLooked:    &CallLooked{Call: "c2.1", Waits: waits},
+
+		KindSuspended + "+waits": &CallSuspended{Call: "c2.1", N: 3, Wake: &at, Watch: true, Waits: waits},
 		KindFinished:  &CallFinished{Call: "c2.1", Outcome: OutcomeOK, Result: raw(`{"ok":true}`), Error: "e", Delta: map[string]any{"k": "v"}},
 		KindUnknown:   &CallUnknown{Call: "c2.1", Why: "the server stopped while it ran", Cause: CauseDied},
 		KindUnknownV1: &CallUnknown{Call: "c2.1", Why: "the server stopped while it ran", Cause: CauseDied},

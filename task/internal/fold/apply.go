@@ -212,6 +212,11 @@ func (f *Fold) applyCall(v event.OfCall) error {
 		c.Output = e.Output
 		c.Checkpoint, c.Repeats = c.Checkpoint || e.Again, 0
 		c.suspend(e.State)
+		c.Watch, c.Waits, c.Looked = e.Watch, e.Waits, false
+	case *event.CallLooked:
+		if c.Looked = len(e.Waits) == 0; !c.Looked {
+			c.Waits = e.Waits
+		}
 	case *event.CallResumed:
 		c.State, c.Paused, c.Wake, c.Cause, c.Why = CallRunning, false, nil, "", ""
 		c.entered(e.Tool, e.Safe)

@@ -133,11 +133,46 @@ func (f *Fold) SaysItWaits() bool {
 }
 
 // SaysItWaited reports whether the task's state is working, and its status message asks about an approval
-// that has ended: clients would believe that the task still waits for it.
+// that has ended, or names a decision elsewhere for which no call waits any longer: clients would
+// believe that the task still waits for it.
 func (f *Fold) SaysItWaited() bool {
-	return f.Header.State == task.StateWorking && slices.ContainsFunc(f.Approvals, func(a *Approval) bool {
+	return f.Header.State == task.StateWorking && (f.SaysCallsWaited() || slices.ContainsFunc(f.Approvals, func(a *Approval) bool {
 		return a.State != approval.Pending && f.asks(&a.Approval)
+	}))
+}
+
+// SaysCallsWaited reports whether the status message names a decision elsewhere that is over.
+func (f *Fold) SaysCallsWaited() bool {
+	s := f.Step()
+	return s != nil && slices.ContainsFunc(s.Progress, func(c *Call) bool {
+		return !c.waiting() && slices.ContainsFunc(c.Waits, func(w tool.Waiting) bool { return f.View.Says(`"id":"` + w.ID + `"`) })
 	})
+}
+
+// waiting reports whether the work of a call waits for decisions elsewhere.
+func (c *Call) waiting() bool { return c.State == CallWaiting && !c.Looked && len(c.Waits) > 0 }
+
+// WaitsAgain reports whether a call that waits for decisions elsewhere was suspended before.
+func (f *Fold) WaitsAgain() bool {
+	s := f.Step()
+	return s != nil && slices.ContainsFunc(s.Progress, func(c *Call) bool { return c.waiting() && c.Suspended > 1 })
+}
+
+// maxWaits is how many decisions elsewhere a status names.
+const maxWaits = 64
+
+// Waits returns the decisions elsewhere for which calls of the task wait, in the order of the calls.
+func (f *Fold) Waits() (all []tool.Waiting) {
+	s := f.Step()
+	if s == nil {
+		return nil
+	}
+	for _, c := range s.Progress {
+		if c.waiting() {
+			all = append(all, c.Waits...)
+		}
+	}
+	return all[:min(len(all), maxWaits)]
 }
 
 // SaysItWaitsFor reports whether the status message asks about all of these approvals.

@@ -13,6 +13,7 @@ import (
 	"a2a-server/task"
 	"a2a-server/task/internal/event"
 	"a2a-server/task/internal/view"
+	"a2a-server/tool"
 )
 
 // Fold is the state that results from applying a task's log: the View for clients, and the
@@ -112,6 +113,9 @@ type Call struct {
 	Used      int                  `json:"used,omitempty"`     // of Answered, the oldest: the tool goes on after them
 	Open      []event.SuspendedAsk `json:"open,omitempty"`     // while it runs: not answered when it was resumed
 	Wake      *time.Time           `json:"wake,omitempty"`
+	Watch     bool                 `json:"watch,omitempty"`   // it is looked at from Wake on: see tool.Watcher
+	Looked    bool                 `json:"looked,omitempty"`  // a look has found that it is to be entered
+	Waits     []tool.Waiting       `json:"waits,omitempty"`   // the newest, which are over unless Waiting
 	Held      string               `json:"held,omitempty"`    // while it runs: the approval that it waits for; see rules.Held
 	Why       string               `json:"why,omitempty"`     // unknown
 	Cause     event.Cause          `json:"cause,omitempty"`   // unknown

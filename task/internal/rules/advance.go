@@ -131,7 +131,10 @@ func (d *advancing) settle(s *fold.Step) error {
 	if d.voted && len(pending) > 0 {
 		return d.tellVotes(state, pending)
 	}
-	return nil // nothing is new
+	if stale, err := d.waitsStale(pending); err != nil || !stale {
+		return err // nothing is new
+	}
+	return d.tell(state, pending, "")
 }
 
 // decided returns the entry of a call that was approved and may be entered. It ends a
@@ -216,7 +219,7 @@ func (d *advancing) uncertain(c *fold.Call) error {
 }
 
 // goOn enters a suspended call again when all of its questions are answered, or its timer
-// has fired. While a restored store waits for its operator, no timer fires.
+// has fired; for a call that is watched, when a look has found a change. While a restored store waits for its operator, no timer fires.
 func (d *advancing) goOn(c *fold.Call) error {
 	ready := len(c.Asks) > 0
 	for _, ask := range c.Asks {
@@ -224,7 +227,7 @@ func (d *advancing) goOn(c *fold.Call) error {
 			ready = false
 		}
 	}
-	due := d.at.Held.IsZero() && c.Wake != nil && !d.at.Now.Before(*c.Wake)
+	due := d.at.Held.IsZero() && c.Wake != nil && !d.at.Now.Before(*c.Wake) && (!c.Watch || c.Looked)
 	if !ready && !due {
 		return nil
 	}

@@ -19,8 +19,17 @@ func (d *batch) wake(at time.Time, key []byte, remove bool) {
 // unwake removes the due row of a suspended call, if it has one.
 func (d *batch) unwake(c *fold.Call) {
 	if c.Wake != nil {
-		d.wake(*c.Wake, []byte(c.ID), true /* remove */)
+		d.due = append(d.due, removed(timer(c.ID, *c.Wake, c.Watch)))
 	}
+}
+
+// timer is the due row of a suspended call, which is entered or looked at.
+func timer(call string, at time.Time, watch bool) store.DueChange {
+	kind := task.DueWake
+	if watch {
+		kind = task.DueLook
+	}
+	return store.DueChange{Time: store.MillisOf(at), Kind: kind, Key: []byte(call)}
 }
 
 // unretry removes the due row of a call that is retried, if it has one.

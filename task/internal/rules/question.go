@@ -61,15 +61,17 @@ type question struct {
 	whole, masked *a2a.Message // masked nil: no gate masks anything
 }
 
-// question returns the question about pending approvals; no is a message that was no answer, or nil.
+// question returns the question about pending approvals, with the decisions elsewhere for which calls
+// wait; no is a message that was no answer, or nil.
 func (d *asking) question(pending []*approval.Approval, no *a2a.Message) (q *question, err error) {
 	q = &question{}
-	if q.whole, err = d.rules.Presenter.Question(pending, no); err != nil {
+	waits := d.f.Waits()
+	if q.whole, err = d.present(pending, waits, no); err != nil {
 		return nil, fmt.Errorf("present approvals: %w", err)
 	}
 	all := make([]*approval.Approval, len(pending))
 	keeps := d.f.KeepsTask()
-	hides := keeps && no != nil
+	hides := keeps && (no != nil || len(waits) > 0)
 	for i, a := range pending {
 		all[i] = a.For(sight.Of(sight.Overseer, sight.Task))
 		hides, keeps = hides || a.Hides(), keeps || a.Terms.MaskTask
@@ -78,9 +80,11 @@ func (d *asking) question(pending []*approval.Approval, no *a2a.Message) (q *que
 		return q, nil
 	}
 	if keeps {
-		no = nil // a message of the conversation
+		no, waits = nil, nil // a message of the conversation, and texts about the task
 	}
-	if q.masked, err = d.rules.Presenter.Question(all, no); err != nil {
+	if len(all)+len(waits) == 0 {
+		q.masked = d.rules.message(masksWaits)
+	} else if q.masked, err = d.present(all, waits, no); err != nil {
 		return nil, fmt.Errorf("present masked approvals: %w", err)
 	}
 	q.masked.ID = q.whole.ID
@@ -146,7 +150,7 @@ func (d *asking) tellVotes(state a2a.TaskState, pending []*approval.Approval) er
 // present.
 func (d *asking) tell(state a2a.TaskState, pending []*approval.Approval, text string) error {
 	switch {
-	case len(pending) > 0:
+	case len(pending)+len(d.f.Waits()) > 0:
 		q, err := d.question(pending, nil)
 		if err != nil {
 			return err

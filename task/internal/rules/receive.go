@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -144,7 +145,7 @@ func (in *FollowUp) receive(d *Draft) error {
 	pending := d.f.Pending()
 	step := d.f.Step()
 	switch {
-	case len(pending) > 0 && !slices.ContainsFunc(pending, func(a *approval.Approval) bool { return !a.Away() }):
+	case len(pending)+len(d.f.Waits()) > 0 && !slices.ContainsFunc(pending, func(a *approval.Approval) bool { return !a.Away() }):
 		return in.remark(d, pending, received)
 	case !waits:
 		return state
@@ -191,11 +192,20 @@ func (in *FollowUp) maySend() error {
 	return nil
 }
 
-// remark keeps a message that came while others than the client decide about all of pending. A word that
-// sounds like a decision is refused: its sender would believe that it counts.
+// remark keeps a message that came while others than the client decide about all of pending, or at the
+// agents that the task has called. A word that sounds like a decision is refused: its sender would
+// believe that it counts.
 func (in *FollowUp) remark(d *Draft, pending []*approval.Approval, received *event.MessageReceived) error {
 	if word, is := approval.ReadWord(textOf(in.Message)); is {
-		return approval.NotAllowed(pending[0], fmt.Sprintf("%s decides it, not this conversation, so that a word to %s it does not count; the result follows by itself", pending[0].Awaited(), word.Type))
+		var decides *approval.Approval
+		var by string
+		if len(pending) > 0 {
+			decides, by = pending[0], pending[0].Awaited()
+		} else {
+			w := d.f.Waits()[0]
+			decides, by = &approval.Approval{ID: w.ID}, fmt.Sprintf("%s, at the agent %s,", cmp.Or(w.WaitsFor, "another person"), w.Agent)
+		}
+		return approval.NotAllowed(decides, fmt.Sprintf("%s decides it, not this conversation, so that a word to %s it does not count; the result follows by itself", by, word.Type))
 	}
 	if err := d.stores(received.Message); err != nil {
 		return err

@@ -179,6 +179,7 @@ func (d *Draft) suspend(c *fold.Call, in *RunEnded) error {
 			wake := d.possible(s.Wake)
 			e.Wake = &wake
 		}
+		e.Watch, e.Waits = s.Watch && e.Wake != nil, d.shownWaits(c, s.Waits)
 		if len(asks) == 0 {
 			var err error
 			if asks, err = suspensionAsks(s); err != nil {
@@ -212,7 +213,7 @@ func (d *Draft) suspend(c *fold.Call, in *RunEnded) error {
 		e.Asks = append(e.Asks, event.SuspendedAsk{Ask: asks[i].ID, Approval: a.ID})
 	}
 	if e.Wake != nil {
-		d.wake(*e.Wake, []byte(c.ID), false /* remove */)
+		d.due = append(d.due, timer(c.ID, *e.Wake, e.Watch))
 	}
 	return d.add(event.KindSuspended, e)
 }

@@ -116,6 +116,10 @@ func (v *View) State() a2a.TaskState { return v.state }
 // Says reports whether the message of the current status has a text, which JSON leaves as it is.
 func (v *View) Says(text string) bool { return bytes.Contains(v.message.whole, []byte(text)) }
 
+// StatusMessage returns the message of the current status as the owner of the task sees it, nil if it
+// has none. It must not be changed.
+func (v *View) StatusMessage() json.RawMessage { return v.message.whole }
+
 // StatusTime returns the time of the newest status, or zero before the first.
 func (v *View) StatusTime() store.Millis { return v.at }
 

@@ -231,6 +231,7 @@ func doubts(err error) bool { return err != nil && errors.Is(err, tool.ErrOutcom
 // ownSuspension is a suspension by the Call of a Poller.
 func ownSuspension(s *tool.Suspension) error {
 	own := *s
+	own.Watch = false // its state is wrapped
 	if s.State == nil {
 		return &own
 	}

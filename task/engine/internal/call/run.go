@@ -61,7 +61,7 @@ type Run struct {
 }
 
 var (
-	errToolTimeout = errors.New("the tool exceeded its time limit")
+	errToolTimeout = tool.ErrTimeLimit
 	// ErrCut ends a run that its process gives up.
 	ErrCut = errors.New("the call was cut off")
 	// ErrCallCancel ends a run whose call was canceled.

@@ -43,6 +43,7 @@ type Runs struct {
 
 	active    env.Group             // runs that were not given up, for which a stop waits for a bounded time
 	abandoned *share.Shares[string] // runs that do not end after they were told to, by tool
+	looks     *share.Shares[string] // looks at suspended calls that have not returned, by tool
 	held      heldCalls
 }
 
@@ -50,7 +51,7 @@ type Runs struct {
 func New(cfg Config) *Runs {
 	c := &Runs{
 		env: cfg.Env, reader: cfg.Reader, presenter: cfg.Presenter, memory: cfg.Memory, rank: cfg.Rank, wholeText: cfg.WholeText, late: cfg.Late,
-		abandoned: share.New[string](math.MaxInt64, math.MaxInt64),
+		abandoned: share.New[string](math.MaxInt64, math.MaxInt64), looks: share.New[string](math.MaxInt64, maxLooks),
 	}
 	c.held.init(&c.env.Limits)
 	return c

@@ -186,7 +186,7 @@ func encoded(v any) (json.RawMessage, error) {
 // whose questions can be encoded. It calls the tool's own code, which may panic.
 func frozen(s *tool.Suspension) (*tool.Suspension, error) {
 	own := *s
-	own.State, own.Asks = bytes.Clone(s.State), slices.Clone(s.Asks)
+	own.State, own.Asks, own.Waits = bytes.Clone(s.State), slices.Clone(s.Asks), slices.Clone(s.Waits)
 	for i := range own.Asks {
 		if err := freeze(&own.Asks[i]); err != nil {
 			return nil, err

@@ -18,18 +18,23 @@ import (
 
 const (
 	batch      = 64
-	workers    = 16
 	firstRetry = time.Second     // after the first failure; twice as long each time
 	maxRetry   = 5 * time.Minute // at most
 	maxSleep   = time.Minute     // clocks jump; look at least this often
 	clockJump  = 10 * time.Millisecond
+	pause      = 3 * time.Second // before work that is to be done again
 )
+
+// ErrAgain is the error of work that is to be done again after a pause. All of it is begun at whole
+// seconds, so that rows are read once a second, however many there are.
+var ErrAgain = errors.New("it is due again")
 
 // rows is the record of the rows that Run has begun. Only Run calls
 // its methods, except for end.
 type rows struct {
-	ended chan struct{} // a row was done, or has failed
-	next  time.Time     // of the first row that was not due when all were read
+	workers int           // at most
+	ended   chan struct{} // a row was done, or has failed
+	next    time.Time     // of the first row that was not due when all were read
 
 	mu     sync.Mutex
 	busy   map[store.DuePosition]bool
@@ -54,7 +59,7 @@ func (r *rows) skips(row *store.Due, now time.Time) bool {
 func (r *rows) begin(row *store.Due) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.busy) == workers {
+	if len(r.busy) == r.workers {
 		return false
 	}
 	r.busy[row.Position] = true
@@ -70,6 +75,8 @@ func (r *rows) end(row *store.Due, now time.Time, err error) {
 		delete(r.failed, row.Position)
 	case errors.Is(err, store.ErrReadOnly):
 		r.over = err
+	case errors.Is(err, ErrAgain):
+		r.failed[row.Position] = failedRow{again: now.Add(pause).Truncate(time.Second)}
 	default:
 		f := r.failed[row.Position]
 		f.again = now.Add(min(firstRetry<<min(f.times, 16), maxRetry))
@@ -117,17 +124,18 @@ func (r *rows) isOver() error {
 
 // Work does due work. It is safe for concurrent use.
 type Work struct {
-	env    *env.Env
-	waits  func(*store.Due) bool
-	handle func(store.Due) error
-	wake   chan struct{}
+	env     *env.Env
+	workers int
+	waits   func(*store.Due) bool
+	handle  func(store.Due) error
+	wake    chan struct{}
 }
 
-// New returns Work that calls handle for each due row, concurrently. handle removes the row; if it
-// returns an error, it is called again later. A row for which waits returns true stays as it is
-// until the next [Work.Wake] after waits returns false.
-func New(e *env.Env, waits func(*store.Due) bool, handle func(store.Due) error) *Work {
-	return &Work{env: e, waits: waits, handle: handle, wake: make(chan struct{}, 1)}
+// New returns Work that calls handle for each due row, for up to workers rows at once. handle removes
+// the row; if it returns an error, it is called again later. A row for which waits returns true stays as
+// it is until the next [Work.Wake] after waits returns false.
+func New(e *env.Env, workers int, waits func(*store.Due) bool, handle func(store.Due) error) *Work {
+	return &Work{env: e, workers: workers, waits: waits, handle: handle, wake: make(chan struct{}, 1)}
 }
 
 // Wake says that there may be other rows.
@@ -135,7 +143,7 @@ func (w *Work) Wake() { env.Signal(w.wake) }
 
 // Run does due work until ctx or the engine ends, with a single timer.
 func (w *Work) Run(ctx context.Context) error {
-	r := &rows{ended: make(chan struct{}, 1), busy: map[store.DuePosition]bool{}, failed: map[store.DuePosition]failedRow{}}
+	r := &rows{workers: w.workers, ended: make(chan struct{}, 1), busy: map[store.DuePosition]bool{}, failed: map[store.DuePosition]failedRow{}}
 	alarm := make(chan struct{}, 1)
 	for read := true; ctx.Err() == nil && w.env.Ctx.Err() == nil; {
 		if read {
@@ -209,7 +217,7 @@ func (w *Work) do(r *rows, row *store.Due) {
 	err := errors.New("the goroutine of the due work was ended")
 	defer func() { r.end(row, w.env.Now(), err) }()
 	err = w.handle(*row)
-	if err != nil && !errors.Is(err, rules.ErrNotYet) && !errors.Is(err, store.ErrReadOnly) && w.env.Ctx.Err() == nil {
+	if err != nil && !errors.Is(err, rules.ErrNotYet) && !errors.Is(err, ErrAgain) && !errors.Is(err, store.ErrReadOnly) && w.env.Ctx.Err() == nil {
 		w.env.Log.Warn().Err(err).Str("kind", row.Kind).Str("task_id", row.Task.String()).Msg("due work failed; retrying")
 	}
 }

@@ -1,0 +1,62 @@
+package call
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"a2a-server/task"
+	"a2a-server/task/engine/internal/env"
+	"a2a-server/task/internal/fold"
+	"a2a-server/tool"
+)
+
+// maxLooks is how many looks of a tool may run at once, so that a tool that is slow leaves room for the
+// others.
+const maxLooks = 16
+
+// Look has the tool of a suspended call look at it, in the context of the task's owner. Without same
+// and waits the call is to be entered; so is a call that cannot be looked at. looked is false while too
+// many looks of the tool run.
+func (c *Runs) Look(call *fold.Call, f *fold.Fold) (waits []tool.Waiting, same, looked bool) {
+	if c.looks.Take(call.Tool, 1) != nil {
+		return nil, false, false
+	}
+	ctx, cancel := c.env.Within(c.env.Ctx, tool.WatchTime, context.DeadlineExceeded)
+	defer cancel()
+	type result struct {
+		waits []tool.Waiting
+		err   error
+	}
+	by := c.env.Rules().Owned(ctx, f)
+	came, returned := env.CallWithin(ctx, c.env, func() (r result) {
+		defer c.looks.Give(call.Tool, 1)
+		r.waits, r.err = c.watch(by, call)
+		return r
+	})
+	if c.env.Ctx.Err() != nil || !returned && ctx.Err() != nil {
+		return nil, true, true // a look that takes too long says nothing
+	}
+	if came.err != nil {
+		came.waits = nil
+	}
+	return came.waits, errors.Is(came.err, tool.ErrUnchanged), true
+}
+
+// watch calls Watch of the tool of a suspended call, if the tool is the same as when it was suspended.
+func (c *Runs) watch(by *task.ReadonlyContext, call *fold.Call) (waits []tool.Waiting, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			waits, err = nil, fmt.Errorf("panic: %v", p)
+		}
+	}()
+	entry, err := c.env.Rules().Tools.Lookup(by, call.Tool)
+	if err != nil || entry.Digest != call.Digest {
+		return nil, err
+	}
+	w, is := tool.As[tool.Watcher](entry.Tool)
+	if !is {
+		return nil, nil
+	}
+	return w.Watch(&jobContext{ReadonlyContext: *by, runs: c, call: call.ID}, call.ToolState)
+}

@@ -1,0 +1,172 @@
+package rules
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"a2a-server/approval"
+	"a2a-server/internal/visible"
+	"a2a-server/store"
+	"a2a-server/task"
+	"a2a-server/task/internal/event"
+	"a2a-server/task/internal/fold"
+	"a2a-server/tool"
+)
+
+// Look is the [Input] with the result of a look at a suspended call, due by a row of kind
+// [task.DueLook]. The row stays until the call is entered or ends.
+type Look struct {
+	Row   store.Due
+	Same  bool           // the call stays as it is
+	Waits []tool.Waiting // for which it waits; none, and not Same: the call is entered
+}
+
+func (in Look) put(d *Draft) error {
+	c := Looks(d.f, &in.Row)
+	switch {
+	case c == nil:
+		d.quiet = true
+		return d.drop(in.Row) // its purpose is gone
+	case d.now() < in.Row.Time || !d.at.Held.IsZero():
+		return ErrNotYet
+	case in.Same || c.Looked:
+		return in.same(d, c)
+	}
+	e := &event.CallLooked{Call: c.ID, Waits: d.shownWaits(c, in.Waits)}
+	if len(in.Waits) == 0 {
+		d.force = true
+		return d.add(event.KindLooked, e)
+	}
+	if slices.Equal(e.Waits, c.Waits) || d.openRoom() < d.rules.Limits.Event {
+		return in.same(d, c) // a log that fills up has the first of them
+	}
+	if err := d.add(event.KindLooked, e); err != nil || d.f.Header.Phase == store.Live {
+		return err // its turn says it
+	}
+	d.phase = store.Parked
+	return d.tellWaits()
+}
+
+// same puts a look that has found nothing new. The status says now what it did not say before,
+// because it had changed a moment ago.
+func (Look) same(d *Draft, c *fold.Call) error {
+	switch stale, err := d.waitsStale(d.f.Pending()); {
+	case err != nil:
+		return err
+	case d.f.Header.Phase == store.Live && (stale || c.Looked):
+		return ErrNotYet // its turn continues
+	case c.Looked:
+		d.force = true
+		return nil
+	case !stale:
+		return ErrNoChange
+	}
+	d.phase = store.Parked
+	return d.tellWaits()
+}
+
+// Looks returns the call that a due row of kind [task.DueLook] is for, nil if its purpose is gone.
+func Looks(f *fold.Fold, row *store.Due) *fold.Call {
+	c := f.Call(string(row.Key))
+	if c == nil || c.State != fold.CallWaiting || !c.Watch || !at(c.Wake, row.Time) || c.Retry != nil {
+		return nil
+	}
+	return c
+}
+
+// tellWaits publishes the status of a parked task, if the wait is news.
+func (d *asking) tellWaits() error {
+	pending := d.f.Pending()
+	if stale, err := d.waitsStale(pending); err != nil || !stale {
+		return err
+	}
+	return d.tell(d.waitingState(pending), pending, "")
+}
+
+// masksWaits is the status, for readers who do not see the task, of a task that waits for decisions
+// elsewhere.
+const masksWaits = "Waiting for a decision elsewhere; the result follows by itself."
+
+// present returns the message about pending approvals and about decisions elsewhere.
+func (d *asking) present(pending []*approval.Approval, waits []tool.Waiting, no *a2a.Message) (*a2a.Message, error) {
+	if len(waits) == 0 {
+		return d.rules.Presenter.Question(pending, no)
+	}
+	if p, is := d.rules.Presenter.(task.WaitPresenter); is {
+		return p.Waiting(pending, waits, no)
+	}
+	if len(pending) == 0 {
+		return d.rules.message(masksWaits), nil
+	}
+	return d.rules.Presenter.Question(pending, no)
+}
+
+// statusPause is the least time between two statuses about decisions elsewhere.
+const statusPause = time.Second
+
+// waitsStale reports whether the status is to say for which decisions elsewhere calls wait: it says
+// something else, and has not changed a moment ago.
+func (d *asking) waitsStale(pending []*approval.Approval) (bool, error) {
+	waits := d.f.Waits()
+	switch {
+	case len(waits) == 0:
+		return d.f.SaysCallsWaited(), nil
+	case (d.f.View.StatusMessage() != nil || d.f.WaitsAgain()) && d.at.Now.Sub(d.f.Header.StatusTime.Time()) < statusPause:
+		return false, nil // the next look says it
+	}
+	q, err := d.question(pending, nil)
+	if err != nil {
+		return false, err
+	}
+	size, err := q.size()
+	if err != nil || size > d.rules.Limits.Content() || size > d.openRoom() {
+		return false, err // it cannot be said
+	}
+	now, err := event.EncodeMessage(q.whole)
+	if err != nil {
+		return false, err
+	}
+	return !slices.Equal(metadataOf(now), metadataOf(d.f.View.StatusMessage())), nil
+}
+
+// metadataOf returns the metadata of a message, which has all that its text says.
+func metadataOf(message json.RawMessage) json.RawMessage {
+	var m struct {
+		Metadata json.RawMessage `json:"metadata"`
+	}
+	if json.Unmarshal(message, &m) != nil {
+		return nil
+	}
+	return m.Metadata
+}
+
+// Bounds of the texts of a [tool.Waiting].
+const (
+	maxWaitID   = 256 // bytes
+	maxWaitText = 200 // characters
+)
+
+// shownWaits returns the decisions elsewhere for which a call waits as statuses show them.
+func (d *asking) shownWaits(c *fold.Call, waits []tool.Waiting) []tool.Waiting {
+	var shown []tool.Waiting
+	for _, w := range waits[:min(len(waits), tool.MaxWaits)] {
+		if len(w.ID) > maxWaitID || strings.ContainsAny(w.ID, `"\<>&`) || visible.Line(w.ID) != w.ID {
+			w.ID = fmt.Sprintf("%s.%d", c.ID, len(shown)+1) // statuses name it as it is
+		}
+		w.Agent, w.WaitsFor = visible.Clip(w.Agent, maxWaitText), visible.Clip(w.WaitsFor, maxWaitText)
+		if d.hides(c) {
+			w.WaitsFor = ""
+		}
+		w.Since = w.Since.UTC().Truncate(time.Millisecond)
+		if w.Expires = w.Expires.UTC().Truncate(time.Millisecond); w.Expires.Year() > 9999 {
+			w.Expires = time.Time{}
+		}
+		shown = append(shown, w)
+	}
+	return shown
+}

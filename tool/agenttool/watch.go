@@ -1,0 +1,119 @@
+package agenttool
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"a2a-server/a2a/dialect"
+	"a2a-server/internal/visible"
+	"a2a-server/tool"
+)
+
+// maxAway is how long a child that cannot be looked at counts as unchanged, such as during a restart of
+// its agent.
+const maxAway = time.Minute
+
+// Watch implements [tool.Watcher]: it looks at the child of a suspended call.
+func (t *remoteAgent) Watch(ctx tool.Context, raw json.RawMessage) ([]tool.Waiting, error) {
+	r := &run{remoteAgent: t, ctx: ctx}
+	if err := json.Unmarshal(raw, &r.state); err != nil {
+		return nil, err
+	}
+	client, err := t.remote.connect(ctx)
+	var child *a2a.Task
+	if err == nil {
+		r.client = client
+		child, err = r.get()
+	}
+	switch {
+	case errors.Is(err, a2a.ErrTaskNotFound):
+		return nil, err
+	case err != nil && (r.state.Seen == "" || t.awayFor(r.state.Child) < maxAway) && !r.overdue():
+		return nil, tool.ErrUnchanged
+	case err != nil:
+		t.back(r.state.Child)
+		return nil, err
+	}
+	t.back(r.state.Child)
+	if child.ID != r.state.Child || r.seenOf(&child.Status) != r.state.Seen || r.overdue() {
+		return nil, nil
+	}
+	if waits := r.waits(&child.Status); len(waits) > 0 {
+		return waits, nil
+	}
+	return nil, tool.ErrUnchanged
+}
+
+// awayFor returns for how long a child cannot be looked at, from the first time on.
+func (t *remoteAgent) awayFor(child a2a.TaskID) time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.away[child].IsZero() {
+		t.away[child] = t.Now()
+	}
+	return t.Now().Sub(t.away[child])
+}
+
+// back forgets that a child could not be looked at.
+func (t *remoteAgent) back(child a2a.TaskID) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.away, child)
+}
+
+// overdue reports whether a child that only works, or cannot be looked at, has had its time.
+func (r *run) overdue() bool {
+	return !r.state.Since.IsZero() && r.Now().Sub(r.state.Since) > maxUnreached
+}
+
+// seenOf returns the status of the child as far as a suspended call depends on it: a child that only
+// works may say anything about it.
+func (r *run) seenOf(status *a2a.TaskStatus) string {
+	switch s := status.State; {
+	case s == a2a.TaskStateInputRequired || s == a2a.TaskStateAuthRequired:
+		raw, err := json.Marshal(status.Message)
+		if err != nil {
+			return string(s)
+		}
+		sum := sha256.Sum256(raw)
+		return string(s) + " " + hex.EncodeToString(sum[:8])
+	case len(r.waits(status)) > 0:
+		return "waits"
+	default:
+		return string(s)
+	}
+}
+
+// waits returns the decisions for which a child that works waits, none if it waits for none. A decision
+// whose time is over does not count: the agent should have gone on.
+func (r *run) waits(status *a2a.TaskStatus) []tool.Waiting {
+	if status.State != a2a.TaskStateWorking {
+		return nil
+	}
+	var waits []tool.Waiting
+	for _, w := range dialect.ReadWaiting(status.Message) {
+		if !w.Expires.IsZero() && r.Now().Sub(w.Expires) > maxAway {
+			continue
+		}
+		if w.ID = r.Name() + "/" + w.ID; len(w.ID) > maxID {
+			sum := sha256.Sum256([]byte(w.ID))
+			w.ID = r.Name() + "#" + hex.EncodeToString(sum[:16])
+		}
+		agent := r.Name()
+		if w.Agent != "" {
+			agent = fmt.Sprintf("%s/%s", agent, visible.Clip(w.Agent, maxAgents))
+		}
+		w.Agent = agent
+		waits = append(waits, w)
+	}
+	return waits
+}
+
+// maxAgents limits the names of the agents behind an agent, in characters.
+const maxAgents = 200
