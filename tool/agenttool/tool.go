@@ -188,6 +188,7 @@ func (t *remoteAgent) StopJob(ctx tool.Context, raw json.RawMessage) error {
 		}
 		r.state.Child = found
 	}
+	t.back(r.state.Child)
 	_, err = c.CancelTask(ctx, &a2a.CancelTaskRequest{ID: r.state.Child})
 	if errors.Is(err, a2a.ErrTaskNotCancelable) || errors.Is(err, a2a.ErrTaskNotFound) || err == nil {
 		return nil // it has ended

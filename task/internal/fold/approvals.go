@@ -159,7 +159,7 @@ func (f *Fold) WaitsAgain() bool {
 }
 
 // maxWaits is how many decisions elsewhere a status names.
-const maxWaits = 64
+const maxWaits = 16
 
 // Waits returns the decisions elsewhere for which calls of the task wait, in the order of the calls.
 func (f *Fold) Waits() (all []tool.Waiting) {

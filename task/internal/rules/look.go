@@ -88,20 +88,16 @@ func (d *asking) tellWaits() error {
 	return d.tell(d.waitingState(pending), pending, "")
 }
 
-// masksWaits is the status, for readers who do not see the task, of a task that waits for decisions
-// elsewhere.
-const masksWaits = "Waiting for a decision elsewhere; the result follows by itself."
+// waitsText is the status of a task that waits for decisions elsewhere, without them.
+const waitsText = "Waiting for a decision elsewhere; the result follows by itself."
 
 // present returns the message about pending approvals and about decisions elsewhere.
 func (d *asking) present(pending []*approval.Approval, waits []tool.Waiting, no *a2a.Message) (*a2a.Message, error) {
-	if len(waits) == 0 {
-		return d.rules.Presenter.Question(pending, no)
-	}
-	if p, is := d.rules.Presenter.(task.WaitPresenter); is {
+	switch p, is := d.rules.Presenter.(task.WaitPresenter); {
+	case is && len(waits) > 0:
 		return p.Waiting(pending, waits, no)
-	}
-	if len(pending) == 0 {
-		return d.rules.message(masksWaits), nil
+	case len(pending) == 0:
+		return d.rules.message(waitsText), nil
 	}
 	return d.rules.Presenter.Question(pending, no)
 }
@@ -123,8 +119,7 @@ func (d *asking) waitsStale(pending []*approval.Approval) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	size, err := q.size()
-	if err != nil || size > d.rules.Limits.Content() || size > d.openRoom() {
+	if size, err := q.size(); err != nil || size > d.openRoom() {
 		return false, err // it cannot be said
 	}
 	now, err := event.EncodeMessage(q.whole)

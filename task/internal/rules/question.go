@@ -12,6 +12,7 @@ import (
 	"a2a-server/task"
 	"a2a-server/task/internal/event"
 	"a2a-server/task/internal/view"
+	"a2a-server/tool"
 )
 
 // fits returns an error if an approval could not be shown: too many approvals are pending, the
@@ -62,10 +63,21 @@ type question struct {
 }
 
 // question returns the question about pending approvals, with the decisions elsewhere for which calls
-// wait; no is a message that was no answer, or nil.
-func (d *asking) question(pending []*approval.Approval, no *a2a.Message) (q *question, err error) {
-	q = &question{}
+// wait, unless that is too large; no is a message that was no answer, or nil.
+func (d *asking) question(pending []*approval.Approval, no *a2a.Message) (*question, error) {
 	waits := d.f.Waits()
+	q, err := d.questionWith(pending, waits, no)
+	if err != nil || len(waits) == 0 {
+		return q, err
+	}
+	if size, err := q.size(); err != nil || size > d.rules.Limits.Content() {
+		return d.questionWith(pending, nil, no)
+	}
+	return q, nil
+}
+
+func (d *asking) questionWith(pending []*approval.Approval, waits []tool.Waiting, no *a2a.Message) (q *question, err error) {
+	q = &question{}
 	if q.whole, err = d.present(pending, waits, no); err != nil {
 		return nil, fmt.Errorf("present approvals: %w", err)
 	}
@@ -82,9 +94,7 @@ func (d *asking) question(pending []*approval.Approval, no *a2a.Message) (q *que
 	if keeps {
 		no, waits = nil, nil // a message of the conversation, and texts about the task
 	}
-	if len(all)+len(waits) == 0 {
-		q.masked = d.rules.message(masksWaits)
-	} else if q.masked, err = d.present(all, waits, no); err != nil {
+	if q.masked, err = d.present(all, waits, no); err != nil {
 		return nil, fmt.Errorf("present masked approvals: %w", err)
 	}
 	q.masked.ID = q.whole.ID
