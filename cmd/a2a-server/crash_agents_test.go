@@ -38,6 +38,7 @@ type agentsPlay struct {
 	decision object   // about the call; nil: nobody decides
 	cancel   bool     // the client cancels the task when it asks
 	leaf     string   // more configuration of the last server
+	reach    string   // more of the entry with which the server before it reaches it
 	model    bool     // a model plans the first server's task, and hands it over
 	final    string   // state of the task, if no outcome was unknown
 	pays     string   // what the ledger's only line has; "": nothing runs
@@ -81,6 +82,10 @@ func TestKilledAgents(t *testing.T) {
 		t.Run("words/"+name, func(t *testing.T) {
 			t.Parallel()
 			killedWords(t, victim)
+		})
+		t.Run("elsewhere/"+name, func(t *testing.T) {
+			t.Parallel()
+			killedWaiting(t, victim)
 		})
 	}
 	for _, play := range agentsPlays() {
@@ -211,6 +216,9 @@ func (r *agentsRun) newServer(i int) *chained {
 	if i < len(r.servers)-1 {
 		below := r.servers[i+1]
 		config = fmt.Sprintf("tools:\n  - agent: %s\n    card: http://%s/.well-known/agent-card.json\n    networks: [127.0.0.0/8]\n    approve: false\n    description: Passes messages on\n", below.name, below.listen)
+	}
+	if i == len(r.servers)-2 {
+		config += r.reach
 	}
 	if i == 0 && r.agentsPlay.model {
 		r.model = &modeltest.Endpoint{Model: "m", Answer: func(*modeltest.Request) modeltest.Answer {
