@@ -54,8 +54,9 @@ func (e *Engine) look(row store.Due) (err error) {
 	if err != nil {
 		return err
 	}
-	in, looked := rules.Look{Row: row}, true
+	in := rules.Look{Row: row}
 	if c := rules.Looks(f, &row); c != nil && !c.Looked {
+		var looked bool
 		if in.Waits, in.Same, looked = e.turns.Calls.Look(c, f); !looked {
 			return rules.ErrNotYet
 		}
