@@ -62,6 +62,10 @@ const (
 	DueChildCancel     = "task.cancel_child"
 )
 
+// LookTime is the time of all rows of kind [DueLook]: they come before all others, so that work that is
+// due need not read them.
+const LookTime store.Millis = 1
+
 // ToolPrefix returns the key prefix of the approvals of a tool in [IndexTool].
 func ToolPrefix(tenant, tool string) []byte { return hashed(tenant, tool) }
 

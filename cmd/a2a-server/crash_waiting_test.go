@@ -86,13 +86,25 @@ func killedWaiting(t *testing.T, victim int) {
 	looks("the task does not say any longer that it waits", waits)
 	api := func(method, path string, body []byte) (approval struct {
 		Approval struct{ Digest, State string }
-	}) { t.Helper(); req, err := http.NewRequestWithContext(ctx, method, leaf+path, bytes.NewReader(body)); if err != nil {
-		t.Fatal(err)
-	}; req.Header.Set("X-API-Key", finance); req.Header.Set("Content-Type", "application/json"); resp, err := r.http.Do(req); if err != nil {
-		t.Fatal(err)
-	}; defer resp.Body.Close(); raw, err := io.ReadAll(resp.Body); if err != nil || resp.StatusCode != http.StatusOK || json.Unmarshal(raw, &approval) != nil {
-		t.Fatalf("%s %s: %v, %d %s", method, path, err, resp.StatusCode, raw)
-	}; return approval }
+	}) {
+		t.Helper()
+		req, err := http.NewRequestWithContext(ctx, method, leaf+path, bytes.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("X-API-Key", finance)
+		req.Header.Set("Content-Type", "application/json")
+		resp, err := r.http.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		raw, err := io.ReadAll(resp.Body)
+		if err != nil || resp.StatusCode != http.StatusOK || json.Unmarshal(raw, &approval) != nil {
+			t.Fatalf("%s %s: %v, %d %s", method, path, err, resp.StatusCode, raw)
+		}
+		return approval
+	}
 	api(http.MethodPost, id+"/decision", fmt.Appendf(nil, `{"decision":"approve","digest":%q}`, api(http.MethodGet, id, nil).Approval.Digest))
 	looks("the result does not come", func(now *status, _ string) bool { return now.State == completed })
 	r.check(completed)

@@ -55,9 +55,12 @@ func (e *Engine) look(row store.Due) (err error) {
 		return err
 	}
 	in := rules.Look{Row: row}
-	if c := rules.Looks(f, &row); c != nil && !c.Looked {
-		var looked bool
-		if in.Waits, in.Same, looked = e.turns.Calls.Look(c, f); !looked {
+	if c := rules.Looks(f, &row); c != nil {
+		looked := !e.env.Now().Before(*c.Wake)
+		if in.N = c.Suspended; looked && !c.Looked {
+			in.Waits, in.Same, looked = e.turns.Calls.Look(c, f)
+		}
+		if !looked {
 			return rules.ErrNotYet
 		}
 	}

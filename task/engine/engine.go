@@ -58,8 +58,8 @@ func New(cfg Config) (*Engine, error) {
 	for i := range restored {
 		e.reader.Unsettled.Store(restored[i].id, restored[i].restorations())
 	}
-	e.due = due.New(e.env, dueWorkers, e.dueWaits, e.handleDue)
-	e.looks = due.New(e.env, lookWorkers, e.looksWait, e.look)
+	e.due = due.New(e.env, due.Config{Workers: dueWorkers}, e.dueWaits, e.handleDue)
+	e.looks = due.New(e.env, due.Config{Workers: lookWorkers, Until: task.LookTime}, e.looksWait, e.look)
 	e.turns = turn.New(turn.Config{
 		Env: e.env, Reader: e.reader, Presenter: cfg.Presenter, Memory: cfg.Memory, Rank: cfg.Rank, WholeText: cfg.WholeText,
 		Committed: e.committed, Queued: e.observers.queued,
@@ -79,6 +79,8 @@ func (e *Engine) committed(d *rules.Draft) {
 	}
 	if d.HasDue() {
 		e.due.Wake()
+	}
+	if d.HasLooks() {
 		e.looks.Wake()
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"a2a-server/approval"
+	"a2a-server/task/engine"
 	"a2a-server/task/internal/event"
 	"a2a-server/tool"
 )
@@ -159,7 +160,9 @@ func TestLookFindsOtherPeople(t *testing.T) {
 		w.startTools(p)
 		id := w.begin(w.calls("bank", args{}))
 		synctest.Wait()
-		p.set(func() { p.waits = []tool.Waiting{{ID: "bank/1", Agent: "bank", WaitsFor: "two people", Since: time.Now()}} })
+		p.set(func() {
+			p.waits = []tool.Waiting{{ID: "bank/1", Agent: "bank", WaitsFor: "two people", Since: time.Now()}}
+		})
 		pass(10 * time.Second)
 		_, texts := w.statuses(id)
 		if want := []string{"bank waits for finance", "bank waits for two people"}; !slices.Equal(texts[len(texts)-2:], want) {
@@ -282,6 +285,31 @@ func TestRemarkWhileItWaitsElsewhere(t *testing.T) {
 			_, err := w.sendAs(alice, m)
 			if _, refused := errors.AsType[*approval.Error](err); !refused {
 				t.Errorf("the task takes %v: %v", m.Parts[0], err)
+			}
+		}
+		p.set(func() { p.done = true })
+		pass(5 * time.Second)
+		w.wantState(w.get(id), a2a.TaskStateCompleted)
+	})
+}
+
+// A gate that keeps the task from all but its requester and the deciders also keeps from them for whom an
+// agent waits.
+func TestWaitsAreKeptWithTheTask(t *testing.T) {
+	inMemory(t, func(t *testing.T, w *world) {
+		p := newWatcher("bank", finance("1"))
+		policy, err := approval.NewPolicy(approval.PolicyConfig{Gates: []approval.Gate{{Tool: "bank", Terms: approval.Terms{MaskTask: true}}}})
+		w.must(err)
+		w.start(func(cfg *engine.Config) {
+			cfg.Tools, cfg.Policy = tool.NewRegistry(tool.NewToolset("test", p)), policy
+		})
+		id := w.begun(alice, w.calls("bank", args{}))
+		w.approves(id)
+		synctest.Wait()
+		w.wantState(w.get(id), a2a.TaskStateWorking)
+		for _, e := range w.events(id) {
+			if e.Public && strings.Contains(string(e.Data), "finance") {
+				t.Errorf("an event of kind %s says %s", e.Kind, e.Data)
 			}
 		}
 		p.set(func() { p.done = true })

@@ -87,6 +87,11 @@ func (d *batch) Phase() store.Phase { return d.phase }
 // HasDue reports whether the draft adds or removes due work.
 func (d *batch) HasDue() bool { return len(d.due) > 0 }
 
+// HasLooks reports whether the draft adds due work of kind [task.DueLook].
+func (d *batch) HasLooks() bool {
+	return slices.ContainsFunc(d.due, func(c store.DueChange) bool { return c.Kind == task.DueLook && !c.Delete })
+}
+
 // Quiet reports whether the task's turn need not be notified of the draft.
 func (d *batch) Quiet() bool { return d.quiet }
 

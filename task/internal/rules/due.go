@@ -25,11 +25,10 @@ func (d *batch) unwake(c *fold.Call) {
 
 // timer is the due row of a suspended call, which is entered or looked at.
 func timer(call string, at time.Time, watch bool) store.DueChange {
-	kind := task.DueWake
 	if watch {
-		kind = task.DueLook
+		return store.DueChange{Time: task.LookTime, Kind: task.DueLook, Key: []byte(call)}
 	}
-	return store.DueChange{Time: store.MillisOf(at), Kind: kind, Key: []byte(call)}
+	return store.DueChange{Time: store.MillisOf(at), Kind: task.DueWake, Key: []byte(call)}
 }
 
 // unretry removes the due row of a call that is retried, if it has one.

@@ -22,6 +22,7 @@ import (
 // [task.DueLook]. The row stays until the call is entered or ends.
 type Look struct {
 	Row   store.Due
+	N     int            // number of the suspension that was looked at
 	Same  bool           // the call stays as it is
 	Waits []tool.Waiting // for which it waits; none, and not Same: the call is entered
 }
@@ -32,7 +33,7 @@ func (in Look) put(d *Draft) error {
 	case c == nil:
 		d.quiet = true
 		return d.drop(in.Row) // its purpose is gone
-	case d.now() < in.Row.Time || !d.at.Held.IsZero():
+	case d.at.Now.Before(*c.Wake) || in.N != c.Suspended || !d.at.Held.IsZero():
 		return ErrNotYet
 	case in.Same || c.Looked:
 		return in.same(d, c)
@@ -73,7 +74,7 @@ func (Look) same(d *Draft, c *fold.Call) error {
 // Looks returns the call that a due row of kind [task.DueLook] is for, nil if its purpose is gone.
 func Looks(f *fold.Fold, row *store.Due) *fold.Call {
 	c := f.Call(string(row.Key))
-	if c == nil || c.State != fold.CallWaiting || !c.Watch || !at(c.Wake, row.Time) || c.Retry != nil {
+	if c == nil || c.State != fold.CallWaiting || !c.Watch || c.Wake == nil || c.Retry != nil {
 		return nil
 	}
 	return c

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"a2a-server/store"
+	"a2a-server/task"
 	"a2a-server/task/engine/internal/env"
 	"a2a-server/task/internal/rules"
 )
@@ -25,16 +26,17 @@ const (
 	pause      = 3 * time.Second // before work that is to be done again
 )
 
-// ErrAgain is the error of work that is to be done again after a pause. All of it is begun at whole
-// seconds, so that rows are read once a second, however many there are.
+// ErrAgain is the error of work that is to be done again after a pause. It is begun at whole seconds,
+// like all at [task.LookTime], so that rows are read once a second, however many there are.
 var ErrAgain = errors.New("it is due again")
 
 // rows is the record of the rows that Run has begun. Only Run calls
 // its methods, except for end.
 type rows struct {
-	workers int           // at most
-	ended   chan struct{} // a row was done, or has failed
-	next    time.Time     // of the first row that was not due when all were read
+	past    store.DuePosition // of the newest row that is looked at, in the order of the store: work of another kind comes after it
+	workers int               // at most
+	ended   chan struct{}     // a row was done, or has failed
+	next    time.Time         // of the first row that was not due when all were read
 
 	mu     sync.Mutex
 	busy   map[store.DuePosition]bool
@@ -82,6 +84,9 @@ func (r *rows) end(row *store.Due, now time.Time, err error) {
 		f.again = now.Add(min(firstRetry<<min(f.times, 16), maxRetry))
 		if errors.Is(err, rules.ErrNotYet) {
 			f.again = now.Add(firstRetry)
+			if row.Kind == task.DueLook {
+				f.again = f.again.Truncate(time.Second)
+			}
 		} else {
 			f.times++
 		}
@@ -124,18 +129,24 @@ func (r *rows) isOver() error {
 
 // Work does due work. It is safe for concurrent use.
 type Work struct {
-	env     *env.Env
-	workers int
-	waits   func(*store.Due) bool
-	handle  func(store.Due) error
-	wake    chan struct{}
+	Config
+	env    *env.Env
+	waits  func(*store.Due) bool
+	handle func(store.Due) error
+	wake   chan struct{}
 }
 
-// New returns Work that calls handle for each due row, for up to workers rows at once. handle removes
+// Config configures Work.
+type Config struct {
+	Workers int          // rows whose work is done at once
+	Until   store.Millis // only rows up to a time; 0: all that are due
+}
+
+// New returns Work that calls handle for each due row, for up to c.Workers rows at once. handle removes
 // the row; if it returns an error, it is called again later. A row for which waits returns true stays as
 // it is until the next [Work.Wake] after waits returns false.
-func New(e *env.Env, workers int, waits func(*store.Due) bool, handle func(store.Due) error) *Work {
-	return &Work{env: e, workers: workers, waits: waits, handle: handle, wake: make(chan struct{}, 1)}
+func New(e *env.Env, c Config, waits func(*store.Due) bool, handle func(store.Due) error) *Work {
+	return &Work{Config: c, env: e, waits: waits, handle: handle, wake: make(chan struct{}, 1)}
 }
 
 // Wake says that there may be other rows.
@@ -143,7 +154,7 @@ func (w *Work) Wake() { env.Signal(w.wake) }
 
 // Run does due work until ctx or the engine ends, with a single timer.
 func (w *Work) Run(ctx context.Context) error {
-	r := &rows{workers: w.workers, ended: make(chan struct{}, 1), busy: map[store.DuePosition]bool{}, failed: map[store.DuePosition]failedRow{}}
+	r := &rows{workers: w.Workers, ended: make(chan struct{}, 1), busy: map[store.DuePosition]bool{}, failed: map[store.DuePosition]failedRow{}}
 	alarm := make(chan struct{}, 1)
 	for read := true; ctx.Err() == nil && w.env.Ctx.Err() == nil; {
 		if read {
@@ -181,15 +192,19 @@ func (w *Work) Run(ctx context.Context) error {
 // doDue begins the rows that are due, and waits for a worker for each. Rows in progress or
 // waiting for a retry are skipped, so that they do not block the rest.
 func (w *Work) doDue(ctx context.Context, r *rows) error {
-	begun, at := w.env.Now(), store.DuePosition("")
+	begun, at := w.env.Now(), r.past
 	for {
 		now := w.env.Now()
-		page, next, err := w.env.Store.Due(ctx, store.MillisOf(now), at, batch)
+		until := cmp.Or(w.Until, store.MillisOf(now))
+		page, next, err := w.env.Store.Due(ctx, until, at, batch)
 		if err != nil {
 			return err
 		}
 		for i := range page {
 			row := &page[i]
+			if row.Kind == task.DueLook && w.Until == 0 {
+				r.past = row.Position
+			}
 			if at = row.Position; w.waits(row) || r.skips(row, now) {
 				continue
 			}
@@ -201,10 +216,10 @@ func (w *Work) doDue(ctx context.Context, r *rows) error {
 			}
 			w.env.Begin(func() { w.do(r, row) })
 		}
-		if next != 0 && next <= store.MillisOf(now) {
+		if next != 0 && next <= until {
 			continue
 		}
-		if r.next = (time.Time{}); next != 0 {
+		if r.next = (time.Time{}); next != 0 && w.Until == 0 {
 			r.next = next.Time()
 		}
 		r.read(begun)
