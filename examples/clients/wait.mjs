@@ -1,0 +1,22 @@
+// Asks for a transfer and waits, while another person decides:
+//
+//   SERVER=http://127.0.0.1:8080 API_KEY=... node wait.mjs PAYEE
+import { SendMessageRequest } from '@a2a-js/sdk';
+import { client, ended, message, result } from './client.mjs';
+
+let events = client.sendMessageStream(SendMessageRequest.fromJSON({ message: message(`/transfer_money amount=5 to=${process.argv[2]}`) }));
+let task;
+while (!task || !ended(task)) {
+  try {
+    for await (const { payload } of events) {
+      if (payload.$case === 'task') task = payload.value; // with its id another process can go on
+    }
+    task = await client.getTask({ tenant: '', id: task.id });
+  } catch (error) {
+    if (!task) throw error;
+    console.log(error.message); // the server restarts, or a proxy has cut the stream
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+  }
+  events = client.resubscribeTask({ tenant: '', id: task.id });
+}
+console.log(result(task));

@@ -1,0 +1,42 @@
+"""Asks for a transfer and waits, while another person decides.
+
+    SERVER=http://127.0.0.1:8080 API_KEY=... python wait.py PAYEE
+"""
+import asyncio, os, sys
+
+import httpx
+from a2a.client import A2AClientError, ClientConfig, create_client
+from a2a.helpers import get_artifact_text, get_message_text, new_data_message
+from a2a.types import GetTaskRequest, Role, SendMessageRequest, SubscribeToTaskRequest, TaskState
+
+OPEN = {TaskState.TASK_STATE_SUBMITTED, TaskState.TASK_STATE_WORKING, TaskState.TASK_STATE_INPUT_REQUIRED,
+        TaskState.TASK_STATE_AUTH_REQUIRED}
+
+
+async def pay(amount: int, to: str) -> str:
+    """Transfers money. A person approves each transfer first, which may take minutes."""
+    http = httpx.AsyncClient(headers={"X-API-Key": os.environ["API_KEY"]})
+    async with await create_client(os.environ["SERVER"], ClientConfig(httpx_client=http)) as client:
+        call = {"tool": "transfer_money", "args": {"amount": amount, "to": to}}
+        events, task = client.send_message(SendMessageRequest(message=new_data_message(call, role=Role.ROLE_USER))), None
+        while task is None or task.status.state in OPEN:
+            try:
+                async for event in events:
+                    if event.HasField("task"):
+                        task = event.task  # with this id another process can go on
+                    if words := get_message_text(event.status_update.status.message):
+                        print(words.partition("\n")[0])
+                task = await client.get_task(GetTaskRequest(id=task.id))
+            except A2AClientError as error:  # the server restarts, or a proxy has cut the stream
+                if task is None:
+                    raise
+                print(error)
+                await asyncio.sleep(1)
+            events = client.subscribe(SubscribeToTaskRequest(id=task.id))
+    if task.status.state != TaskState.TASK_STATE_COMPLETED:
+        return get_message_text(task.status.message)
+    return "\n".join(get_artifact_text(artifact) for artifact in task.artifacts)
+
+
+if __name__ == "__main__":
+    print(asyncio.run(pay(5, sys.argv[1])))
