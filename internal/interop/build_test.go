@@ -14,29 +14,31 @@ import (
 
 // programs are the paths of what the tests run.
 type programs struct {
-	server, elsewhere, cli, adkgo, sample, node, script, js03, idp, curl string
-	python                                                               map[string]string // the interpreter of each client in Python
+	server, cli, adkgo, sample, node, script, js03, idp, curl string
+	python                                                    map[string]string // the interpreter of each client in Python
 }
 
 // root is the folder of the server's module. Tests run in the folder of their
 // package.
 const root = "../.."
 
+// examples returns the path of a sample of docs/clients.md.
+func examples(name string) string { return filepath.Join(root, "examples", "clients", name) }
+
 // prepare builds the programs and installs the JavaScript client, all in a folder
 // that goes away with the tests.
 func prepare(t *testing.T) programs {
 	dir := t.TempDir()
 	p := programs{
-		server:    filepath.Join(dir, "a2a-server"),
-		elsewhere: filepath.Join(dir, "elsewhere"),
-		cli:       filepath.Join(dir, "a2a"),
-		adkgo:     filepath.Join(dir, "adkgo"),
-		sample:    filepath.Join(dir, "sample"),
-		node:      find(t, "node", "install Node.js 20 or newer"),
-		script:    filepath.Join(dir, "js", "drive.mjs"),
-		js03:      filepath.Join(dir, "js03"),
-		idp:       filepath.Join(dir, "idp", "idp.mjs"),
-		curl:      find(t, "curl", "install curl"),
+		server: filepath.Join(dir, "a2a-server"),
+		cli:    filepath.Join(dir, "a2a"),
+		adkgo:  filepath.Join(dir, "adkgo"),
+		sample: filepath.Join(dir, "sample"),
+		node:   find(t, "node", "install Node.js 20 or newer"),
+		script: filepath.Join(dir, "js", "drive.mjs"),
+		js03:   filepath.Join(dir, "js03"),
+		idp:    filepath.Join(dir, "idp", "idp.mjs"),
+		curl:   find(t, "curl", "install curl"),
 	}
 	checkNode(t, p.node)
 	npm := find(t, "npm", "install npm, which comes with Node.js")
@@ -44,7 +46,6 @@ func prepare(t *testing.T) programs {
 		t.Run("server", func(t *testing.T) {
 			t.Parallel()
 			must(t, root, "go", "build", "-o", p.server, "./cmd/a2a-server")
-			must(t, root, "go", "build", "-o", p.elsewhere, "./examples/elsewhere")
 		})
 		t.Run("command line", func(t *testing.T) {
 			t.Parallel()
@@ -57,7 +58,8 @@ func prepare(t *testing.T) programs {
 		})
 		t.Run("JavaScript client", func(t *testing.T) {
 			t.Parallel()
-			installNode(t, npm, filepath.Dir(p.script), "js/drive.mjs", "js/package.json", "js/package-lock.json", "js/.npmrc", "samples/decide.mjs")
+			installNode(t, npm, filepath.Dir(p.script), "js/drive.mjs", "js/package.json", "js/package-lock.json", "js/.npmrc", "samples/decide.mjs", "js/blocking.mjs",
+				examples("client.mjs"), examples("wait.mjs"), examples("poll.mjs"), examples("webhook.mjs"))
 		})
 		t.Run("JavaScript frameworks of 0.3", func(t *testing.T) {
 			t.Parallel()
@@ -69,7 +71,7 @@ func prepare(t *testing.T) programs {
 		})
 		p.python = map[string]string{}
 		var mu sync.Mutex
-		for _, name := range []string{"a2a-sdk", "google-adk", "agent-framework", "mcp", "mcp-servers", "crewai", "beeai", "strands"} {
+		for _, name := range []string{"a2a-sdk", "google-adk", "agent-framework", "mcp", "mcp-servers", "crewai", "beeai", "strands", "tools"} {
 			t.Run(name+" for Python", func(t *testing.T) {
 				t.Parallel()
 				interpreter := installPython(t, name)

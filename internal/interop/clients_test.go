@@ -36,7 +36,7 @@ func TestEndToEnd(t *testing.T) {
 	t.Run("delegation", func(t *testing.T) { t.Parallel(); testDelegation(t, p) })
 	t.Run("MCP servers", func(t *testing.T) { t.Parallel(); testMCP(t, p) })
 	t.Run("MCP servers of others", func(t *testing.T) { t.Parallel(); testOthersMCP(t, p) })
-	t.Run("elsewhere", func(t *testing.T) { t.Parallel(); testElsewhere(t, p) })
+	t.Run("waiting", func(t *testing.T) { t.Parallel(); testWaiting(t, p) })
 	t.Run("issuers of tokens", func(t *testing.T) { t.Parallel(); testIssuers(t, p) })
 	t.Run("by hand", func(t *testing.T) { t.Parallel(); testByHand(t, p) })
 	t.Run("curl", func(t *testing.T) { t.Parallel(); testCurl(t, p) })

@@ -1,0 +1,268 @@
+package interop
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+var playMatrix = flag.Bool("matrix", false, "play the matrix of docs/clients.md, and with -update write it; see make matrix")
+
+// A mode is a way in which a client asks for a transfer and learns the result. Its program finds the
+// server and its key in the environment; of {url}, {key} and {payee} it gets the values.
+type mode struct {
+	client string
+	way    string // stream, blocking, poll or webhook
+	agent  bool   // an agent with a model decides to ask
+	argv   []string
+	talks  string // the way of a talker, which reads its turns from the standard input
+	proxy  bool   // the key is added on the way: the client does not send it with each request, or at all
+	waits  bool   // the program comes back to its task after a restart of the server
+	check  bool   // make check plays it
+}
+
+// A column is a set of circumstances for all modes.
+type column struct {
+	title    string
+	delay    time.Duration // of the decision
+	state    string        // of the waiting task
+	restarts bool
+}
+
+var columns = []column{
+	{title: "6 s", delay: 6 * time.Second, state: "working"},
+	{title: "61 s", delay: 61 * time.Second, state: "working"},
+	{title: "95 s", delay: 95 * time.Second, state: "working"},
+	{title: "restart", delay: 6 * time.Second, state: "working", restarts: true},
+	{title: "`auth_required`", delay: 6 * time.Second, state: "auth_required"},
+	{title: "`input_required`", delay: 6 * time.Second, state: "input_required"},
+}
+
+// testWaiting has each client ask for a transfer that another person approves 6 s later. A server is
+// killed and started again while the programs wait that come back.
+func testWaiting(t *testing.T, p programs) {
+	modes := slices.DeleteFunc(modes(p), func(m mode) bool { return !m.check })
+	for _, restarts := range []bool{true, false} {
+		t.Run(fmt.Sprintf("restart %v", restarts), func(t *testing.T) {
+			t.Parallel()
+			chosen := slices.DeleteFunc(slices.Clone(modes), func(m mode) bool { return m.waits != restarts })
+			for i, seen := range playColumn(t, p, column{delay: 6 * time.Second, state: "working", restarts: restarts}, chosen) {
+				if seen.cell != "result" {
+					t.Errorf("%s: %s; its output:\n%s", chosen[i], seen.cell, seen.output)
+				}
+			}
+		})
+	}
+}
+
+// A sight is the end of a client's turn.
+type sight struct{ cell, output string }
+
+// playColumn plays modes against a server of its own, as many at once as the machine takes.
+func playColumn(t *testing.T, p programs, c column, modes []mode) []sight {
+	t.Helper()
+	b := startWaiting(t, p, c)
+	ctx, cancel := context.WithCancel(t.Context())
+	var deciding, playing, asking sync.WaitGroup
+	deciding.Go(func() { b.decide(ctx, t) })
+	seen, turns := make([]sight, len(modes)), make(chan struct{}, 4) // starting a client takes a processor
+	for i, m := range modes {
+		asking.Add(1)
+		playing.Go(func() {
+			turns <- struct{}{}
+			asks := sync.OnceFunc(func() { <-turns; asking.Done() })
+			defer asks()
+			seen[i] = b.play(t, m, fmt.Sprintf("payee%d", i), asks)
+		})
+	}
+	asking.Wait()
+	if c.restarts {
+		b.restart(t)
+	}
+	close(b.askedAll)
+	playing.Wait()
+	cancel()
+	deciding.Wait()
+	return seen
+}
+
+// A waiting is the server of examples/clients with its keys, an agent and a person.
+type waiting struct {
+	*server
+	column
+	start      func() *server
+	proxy      *tape
+	model      string // the URL of the model
+	agent, bob string // their keys
+	program    string
+	askedAll   chan struct{}
+
+	mu    sync.Mutex
+	turns map[string]*clientTurn // by payee
+}
+
+// A clientTurn is the turn of a client that asks for a transfer.
+type clientTurn struct {
+	asks    func()             // called when the transfer waits for bob
+	end     context.CancelFunc // called 40 s after the decision
+	decided bool
+}
+
+// startWaiting starts the server.
+func startWaiting(t *testing.T, p programs, c column) *waiting {
+	t.Helper()
+	folder, data := t.TempDir(), t.TempDir()
+	config := filepath.Join(folder, "a2a-server.yaml")
+	content, err := os.ReadFile(examples("a2a-server.yaml"))
+	if err == nil {
+		err = os.WriteFile(config, append(content, "waiting_state: "+c.state+"\n"...), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &waiting{
+		column: c, program: p.server, model: startModel(t), proxy: startTape(t), askedAll: make(chan struct{}),
+		turns: map[string]*clientTurn{},
+	}
+	keys := filepath.Join(folder, "keys.yaml")
+	b.agent = addKey(t, p, keys, "agent", "--kind", "service")
+	b.bob = addKey(t, p, keys, "bob", "--role", "approver")
+	b.server = start(t, p.server, data, "--config", config)
+	b.start = func() *server {
+		return start(t, p.server, data, "--config", config, "--listen", strings.TrimPrefix(b.url, "http://"))
+	}
+	b.proxy.key = b.agent
+	b.proxy.lead(t, b.server)
+	return b
+}
+
+// restart kills the server and starts it again at the same address.
+func (b *waiting) restart(t *testing.T) {
+	t.Helper()
+	b.kill(t)
+	b.server = b.start()
+}
+
+// decide has bob approve each transfer after the delay, as a process of its own. Before a restart he
+// approves none.
+func (b *waiting) decide(ctx context.Context, t *testing.T) {
+	due := map[string]time.Time{}
+	for ; ctx.Err() == nil; wait(ctx, 200*time.Millisecond) {
+		for _, item := range b.pending(ctx) {
+			b.mu.Lock()
+			turn := b.turns[item.Arguments.To]
+			b.mu.Unlock()
+			turn.asks()
+			select {
+			case <-b.askedAll:
+			default:
+				if b.restarts {
+					continue
+				}
+			}
+			if due[item.ID].IsZero() {
+				due[item.ID] = time.Now().Add(b.delay)
+			}
+			if time.Now().Before(due[item.ID]) {
+				continue
+			}
+			b.mu.Lock()
+			turn.decided = true
+			b.mu.Unlock()
+			cmd := exec.CommandContext(ctx, b.program, "approvals", "approve", item.ID, "--url", b.url, "--yes", "--digest", item.Digest)
+			cmd.Env = quiet(t, "A2A_SERVER_TOKEN="+b.bob)
+			if out, err := cmd.CombinedOutput(); err != nil && ctx.Err() == nil {
+				t.Errorf("bob approves: %v\n%s", err, out)
+			}
+			defer time.AfterFunc(40*time.Second, turn.end).Stop()
+		}
+	}
+}
+
+// pendingTransfer is an approval in the inbox.
+type pendingTransfer struct {
+	ID, Digest string
+	Arguments  transfer
+}
+
+// pending returns bob's inbox, empty while the server is away.
+func (b *waiting) pending(ctx context.Context) []pendingTransfer {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, b.url+"/api/v1/approvals?limit=100", nil)
+	if err != nil {
+		return nil
+	}
+	req.Header.Set("X-API-Key", b.bob)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil
+	}
+	defer resp.Body.Close()
+	var inbox struct{ Items []pendingTransfer }
+	if json.NewDecoder(resp.Body).Decode(&inbox) != nil {
+		return nil
+	}
+	return inbox.Items
+}
+
+func wait(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
+// play runs a client until its turn ends, and at most 40 s after the decision.
+func (b *waiting) play(t *testing.T, m mode, payee string, asks func()) sight {
+	ctx, cancel := context.WithTimeout(t.Context(), b.delay+5*time.Minute)
+	defer cancel()
+	turn := &clientTurn{asks: asks, end: cancel}
+	b.mu.Lock()
+	b.turns[payee] = turn
+	b.mu.Unlock()
+	url := b.url
+	if m.proxy {
+		url = b.proxy.url
+	}
+	fill := strings.NewReplacer("{url}", url, "{key}", b.agent, "{payee}", payee)
+	argv := slices.Clone(m.argv)
+	for i := range argv {
+		argv[i] = fill.Replace(argv[i])
+	}
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Env = quiet(t, "SERVER="+url, "API_KEY="+b.agent, "OPENAI_BASE_URL="+b.model+"/v1", "OPENAI_API_KEY=none",
+		"GOOGLE_GEMINI_BASE_URL="+b.model, "GOOGLE_API_KEY=none", "OPENAI_AGENTS_DISABLE_TRACING=1", "CREWAI_TRACING_ENABLED=false", "CREWAI_DISABLE_TELEMETRY=true")
+	if m.talks != "" {
+		cmd.Stdin = strings.NewReader(fill.Replace(fmt.Sprintf("{\"start\": %q}\n{\"say\": [\"/transfer_money amount=5 to={payee}\"]}\n", m.talks)))
+	}
+	raw, err := cmd.CombinedOutput()
+	b.mu.Lock()
+	decided := turn.decided
+	b.mu.Unlock()
+	output := string(raw)
+	paid := slices.Contains(b.transfers(t), transfer{5, payee})
+	cell := "nothing"
+	switch {
+	case strings.Contains(output, "transferred"):
+		cell = "result"
+	case ctx.Err() != nil:
+		cell = "waits on"
+	case err != nil || strings.Contains(output, "rror"):
+		cell = "error"
+	case strings.Contains(output, "may transfer_money run?"):
+		cell = "question"
+	}
+	if cell == "result" && (!decided || !paid) {
+		t.Errorf("%s shows a result; decided %v, paid %v:\n%s", m, decided, paid, output)
+	}
+	return sight{cell, output}
+}
