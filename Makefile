@@ -62,7 +62,7 @@ CHECKS := needs format lint modules generated cross test race seeds kills brief 
 NEEDS := bash caddy cc chromium curl dpkg git ip iptables nginx node npm openssl podman podman-compose python3 runc strace systemd-analyze unshare
 
 .DEFAULT_GOAL := test
-.PHONY: help build test fast check needs format lint modules generated cross race seeds kills brief interop browser mcp operate bench faults mutate sim vuln newest release tools
+.PHONY: help build test fast check needs format lint modules generated cross race seeds kills brief interop matrix browser mcp operate bench faults mutate sim vuln newest release tools
 
 help: ## – | – | this list
 	@printf 'target|time|needs|runs\n' | cat - $(MAKEFILE_LIST) | sed -n 's/^\([a-z0-9]*\):[^#]*## \(.*\)/\1 | \2/p; 1p' | \
@@ -97,6 +97,9 @@ kills: ## 1 min | Go | servers that are killed at each crash point, in the short
 interop: ## 2 min | npm, PyPI | third-party clients; RUN='TestEndToEnd/curl' for some, INTEROPFLAGS=-update writes their transcripts
 	cd $(INTEROP) && go test -count=1 -timeout 15m $(if $(RUN),-run '$(RUN)') ./... $(INTEROPFLAGS)
 	cd $(INTEROP)/openapi && go test -count=1 ./...
+
+matrix: ## 10 min | npm, PyPI | every client in every state, while another person decides; INTEROPFLAGS=-update writes the table of docs/clients.md
+	cd $(INTEROP) && go test -count=1 -timeout 40m -run '^TestEndToEnd$$/^(prepare|matrix)$$' . -matrix $(INTEROPFLAGS)
 
 browser: ## 90 s | npm, chromium | the pages, against the program; RUN='regexp' for some
 	go build -o $(BIN)/ ./cmd/a2a-server

@@ -14,8 +14,8 @@ import (
 
 // programs are the paths of what the tests run.
 type programs struct {
-	server, cli, adkgo, sample, node, script, js03, idp, curl string
-	python                                                    map[string]string // the interpreter of each client in Python
+	server, cli, adkgo, sample, node, script, js03, jsagents, idp, curl string
+	python                                                              map[string]string // the interpreter of each client in Python
 }
 
 // root is the folder of the server's module. Tests run in the folder of their
@@ -30,15 +30,16 @@ func examples(name string) string { return filepath.Join(root, "examples", "clie
 func prepare(t *testing.T) programs {
 	dir := t.TempDir()
 	p := programs{
-		server: filepath.Join(dir, "a2a-server"),
-		cli:    filepath.Join(dir, "a2a"),
-		adkgo:  filepath.Join(dir, "adkgo"),
-		sample: filepath.Join(dir, "sample"),
-		node:   find(t, "node", "install Node.js 20 or newer"),
-		script: filepath.Join(dir, "js", "drive.mjs"),
-		js03:   filepath.Join(dir, "js03"),
-		idp:    filepath.Join(dir, "idp", "idp.mjs"),
-		curl:   find(t, "curl", "install curl"),
+		server:   filepath.Join(dir, "a2a-server"),
+		cli:      filepath.Join(dir, "a2a"),
+		adkgo:    filepath.Join(dir, "adkgo"),
+		sample:   filepath.Join(dir, "sample"),
+		node:     find(t, "node", "install Node.js 20 or newer"),
+		script:   filepath.Join(dir, "js", "drive.mjs"),
+		jsagents: filepath.Join(dir, "jsagents"),
+		js03:     filepath.Join(dir, "js03"),
+		idp:      filepath.Join(dir, "idp", "idp.mjs"),
+		curl:     find(t, "curl", "install curl"),
 	}
 	checkNode(t, p.node)
 	npm := find(t, "npm", "install npm, which comes with Node.js")
@@ -71,7 +72,15 @@ func prepare(t *testing.T) programs {
 		})
 		p.python = map[string]string{}
 		var mu sync.Mutex
-		for _, name := range []string{"a2a-sdk", "google-adk", "agent-framework", "mcp", "mcp-servers", "crewai", "beeai", "strands", "tools"} {
+		clients := []string{"a2a-sdk", "google-adk", "agent-framework", "mcp", "mcp-servers", "crewai", "beeai", "strands", "tools"}
+		if *playMatrix {
+			clients = append(clients, "crewai-tool", "ag2", "agentscope")
+			t.Run("JavaScript frameworks of the matrix", func(t *testing.T) {
+				t.Parallel()
+				installNode(t, npm, p.jsagents, "jsagents/mastra.mjs", "jsagents/gemini.mjs", "jsagents/package.json", "jsagents/package-lock.json", "jsagents/.npmrc")
+			})
+		}
+		for _, name := range clients {
 			t.Run(name+" for Python", func(t *testing.T) {
 				t.Parallel()
 				interpreter := installPython(t, name)

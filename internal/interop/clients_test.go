@@ -26,6 +26,9 @@ type world struct {
 func TestEndToEnd(t *testing.T) {
 	t.Parallel()
 	p := prepare(t)
+	if *playMatrix {
+		t.Run("matrix", func(t *testing.T) { testMatrix(t, p) })
+	}
 	t.Run("clients", func(t *testing.T) { t.Parallel(); testClients(t, p) })
 	t.Run("Python SDK", func(t *testing.T) { t.Parallel(); testPythonTranscripts(t, p) })
 	t.Run("agents", func(t *testing.T) { t.Parallel(); testAgents(t, p) })

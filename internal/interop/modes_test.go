@@ -13,6 +13,12 @@ func modes(p programs) []mode {
 	drive := func(venv string, more ...string) []string {
 		return append([]string{p.python[venv], "python/" + venv + "/drive.py"}, more...)
 	}
+	ask := func(venv string, more ...string) []string {
+		return append([]string{p.python[venv], "python/" + venv + "/ask.py"}, more...)
+	}
+	agents := func(name string, more ...string) []string {
+		return append([]string{p.node, filepath.Join(p.jsagents, name)}, more...)
+	}
 	const pay = "pay 5 to {payee}"
 	return []mode{
 		{client: "a2a-sdk for Python", way: "stream", argv: sample("a2a-sdk", "wait.py", "{payee}"), waits: true, check: true},
@@ -30,6 +36,7 @@ func modes(p programs) []mode {
 		{client: "LangChain tool", way: "stream", agent: true, argv: sample("tools", "langchain_agent.py", pay), waits: true, check: true},
 		{client: "OpenAI Agents tool", way: "stream", agent: true, argv: sample("tools", "openai_agent.py", pay), waits: true, check: true},
 		{client: "PydanticAI tool", way: "stream", agent: true, argv: sample("tools", "pydantic_agent.py", pay), waits: true, check: true},
+		{client: "CrewAI tool", way: "stream", agent: true, argv: sample("crewai-tool", "crewai_agent.py", pay), waits: true},
 		{client: "ADK for Go", way: "blocking", argv: []string{p.adkgo, "{url}"}, talks: "whole", proxy: true},
 		{client: "ADK for Go", way: "stream", argv: []string{p.adkgo, "{url}"}, talks: "stream", proxy: true, check: true},
 		{client: "ADK for JavaScript, root", way: "stream", argv: []string{p.node, filepath.Join(p.js03, "adk.mjs"), "{url}", "{key}"}, talks: "remote", check: true},
@@ -47,6 +54,12 @@ func modes(p programs) []mode {
 		{client: "AI SDK, `streamText`", way: "stream", argv: []string{p.node, filepath.Join(p.js03, "provider.mjs"), "{url}"}, talks: "stream", proxy: true, check: true},
 		{client: "the a2a command line", way: "blocking", argv: []string{p.cli, "send", "{url}", "/transfer_money amount=5 to={payee}", "--svc-param", "X-API-Key={key}"}},
 		{client: "the a2a command line", way: "stream", argv: []string{p.cli, "send", "--stream", "{url}", "/transfer_money amount=5 to={payee}", "--svc-param", "X-API-Key={key}"}, check: true},
+		{client: "ag2", way: "poll", argv: ask("ag2", "poll", "{payee}")},
+		{client: "ag2", way: "stream", argv: ask("ag2", "stream", "{payee}")},
+		{client: "agentscope", way: "stream", argv: ask("agentscope", "stream", "{payee}")},
+		{client: "Mastra", way: "blocking", argv: agents("mastra.mjs", "blocking", "{payee}")},
+		{client: "Mastra", way: "stream", argv: agents("mastra.mjs", "stream", "{payee}")},
+		{client: "Gemini CLI, remote agent", way: "stream", agent: true, argv: agents("gemini.mjs", "{payee}")},
 	}
 }
 

@@ -4,7 +4,7 @@ import asyncio, os, sys
 import httpx
 from a2a.client import A2ACardResolver, ClientConfig, ClientFactory
 from agentscope.agent import A2AAgent
-from agentscope.message import Msg
+from agentscope.message import UserMsg
 
 
 async def main(way, payee):
@@ -12,7 +12,7 @@ async def main(way, payee):
     card = await A2ACardResolver(http, os.environ["SERVER"]).get_agent_card()
     config = ClientConfig(httpx_client=http, streaming=way == "stream", accepted_output_modes=["text/plain"])
     async with A2AAgent(card, client=ClientFactory(config).create(card)) as bank:
-        print(await bank.reply(Msg("user", f"/transfer_money amount=5 to={payee}", "user")))
+        print(await bank.reply(UserMsg("user", f"/transfer_money amount=5 to={payee}")))
 
 
 asyncio.run(main(*sys.argv[1:]))
