@@ -57,6 +57,7 @@ func modes(p programs) []mode {
 		{client: "ag2", way: "poll", argv: ask("ag2", "poll", "{payee}")},
 		{client: "ag2", way: "stream", argv: ask("ag2", "stream", "{payee}")},
 		{client: "agentscope", way: "stream", argv: ask("agentscope", "stream", "{payee}")},
+		{client: "agentscope", way: "blocking", argv: ask("agentscope", "blocking", "{payee}")},
 		{client: "Mastra", way: "blocking", argv: agents("mastra.mjs", "blocking", "{payee}")},
 		{client: "Mastra", way: "stream", argv: agents("mastra.mjs", "stream", "{payee}")},
 		{client: "Gemini CLI, remote agent", way: "stream", agent: true, argv: agents("gemini.mjs", "{payee}")},
