@@ -14,6 +14,10 @@
 // ids, times and digests have other names; `make interop INTEROPFLAGS=-update` writes them
 // again.
 //
+// While another person decides, an agent waits: the samples of examples/clients and each client do
+// so in every run (matrix_test.go), in each state, for longer and over a restart with `make matrix`,
+// which writes the table of docs/clients.md. A stub answers for the agents' models.
+//
 // MCP servers of npm and PyPI are tools of the server in mcpservers_test.go: two of them in
 // every run, and all, including a browser, with `make mcp`.
 //

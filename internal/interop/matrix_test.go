@@ -184,7 +184,7 @@ func (b *waiting) decide(ctx context.Context, t *testing.T) {
 			if out, err := cmd.CombinedOutput(); err != nil && ctx.Err() == nil {
 				t.Errorf("bob approves: %v\n%s", err, out)
 			}
-			defer time.AfterFunc(40*time.Second, turn.end).Stop()
+			time.AfterFunc(40*time.Second, turn.end)
 		}
 	}
 }

@@ -54,13 +54,13 @@ func modes(p programs) []mode {
 		{client: "AI SDK, `streamText`", way: "stream", argv: []string{p.node, filepath.Join(p.js03, "provider.mjs"), "{url}"}, talks: "stream", proxy: true, check: true},
 		{client: "the a2a command line", way: "blocking", argv: []string{p.cli, "send", "{url}", "/transfer_money amount=5 to={payee}", "--svc-param", "X-API-Key={key}"}},
 		{client: "the a2a command line", way: "stream", argv: []string{p.cli, "send", "--stream", "{url}", "/transfer_money amount=5 to={payee}", "--svc-param", "X-API-Key={key}"}, check: true},
-		{client: "ag2", way: "poll", argv: ask("ag2", "poll", "{payee}")},
-		{client: "ag2", way: "stream", argv: ask("ag2", "stream", "{payee}")},
-		{client: "agentscope", way: "stream", argv: ask("agentscope", "stream", "{payee}")},
-		{client: "agentscope", way: "blocking", argv: ask("agentscope", "blocking", "{payee}")},
-		{client: "Mastra", way: "blocking", argv: agents("mastra.mjs", "blocking", "{payee}")},
-		{client: "Mastra", way: "stream", argv: agents("mastra.mjs", "stream", "{payee}")},
-		{client: "Gemini CLI, remote agent", way: "stream", agent: true, argv: agents("gemini.mjs", "{payee}")},
+		{client: "ag2 1.2.1", way: "poll", argv: ask("ag2", "poll", "{payee}")},
+		{client: "ag2 1.2.1", way: "stream", argv: ask("ag2", "stream", "{payee}")},
+		{client: "agentscope 2.0.11", way: "stream", argv: ask("agentscope", "stream", "{payee}")},
+		{client: "agentscope 2.0.11", way: "blocking", argv: ask("agentscope", "blocking", "{payee}")},
+		{client: "Mastra 1.71.0", way: "blocking", argv: agents("mastra.mjs", "blocking", "{payee}")},
+		{client: "Mastra 1.71.0", way: "stream", argv: agents("mastra.mjs", "stream", "{payee}")},
+		{client: "Gemini CLI 0.61.0, remote agent", way: "stream", agent: true, argv: agents("gemini.mjs", "{payee}")},
 	}
 }
 

@@ -77,17 +77,18 @@ func TestClientsDocument(t *testing.T) {
 		}
 	}
 	// The versions in the document are those that the tests use.
-	for _, lock := range []string{"a2a-sdk", "google-adk", "agent-framework", "beeai", "crewai", "strands"} {
+	for _, lock := range []string{"a2a-sdk", "google-adk", "agent-framework", "beeai", "crewai", "strands", "tools", "crewai-tool", "ag2", "agentscope"} {
 		pinned, err := os.ReadFile(filepath.Join("python", lock, "requirements.in"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, version, _ := strings.Cut(strings.SplitN(string(pinned), "\n", 2)[0], "==")
-		if !strings.Contains(string(document), version) {
-			t.Errorf("docs/clients.md does not say that %s is tested in version %s", lock, version)
+		for _, version := range regexp.MustCompile("==(\\S+)").FindAllStringSubmatch(string(pinned), -1) {
+			if !strings.Contains(string(document), version[1]) {
+				t.Errorf("docs/clients.md does not say that %s is tested in version %s", lock, version[1])
+			}
 		}
 	}
-	for module, name := range map[string]string{"go.mod": "github.com/a2aproject/a2a-go/v2 ", "adkgo/go.mod": "google.golang.org/adk/v2 ", "js/package.json": `"@a2a-js/sdk": "`, "js03/package.json": `"@google/adk": "`} {
+	for module, name := range map[string]string{"go.mod": "github.com/a2aproject/a2a-go/v2 ", "adkgo/go.mod": "google.golang.org/adk/v2 ", "js/package.json": `"@a2a-js/sdk": "`, "js03/package.json": `"@google/adk": "`, "jsagents/package.json": `"@mastra/core": "`} {
 		content, err := os.ReadFile(module)
 		if err != nil {
 			t.Fatal(err)

@@ -13,7 +13,10 @@ import (
 
 // lacks are the ways that a client does not have, with the reasons.
 var lacks = []struct{ client, ways, because string }{
-	{"curl", "stream, blocking, poll", "its requests are those of the SDKs; testdata/transcripts has them"},
+	{"ADK for Python; Gemini CLI", "blocking, poll", "it follows a stream in any case"},
+	{"BeeAI; Strands", "poll", "it does not ask for the task again"},
+	{"Agent Framework", "poll", "with `background=True` the program gets a token and asks by itself; not played"},
+	{"tools of frameworks", "blocking, poll, webhook", "`pay` may use any of them, as in the samples above"},
 }
 
 // testMatrix plays every mode in every column and writes the table of docs/clients.md with -update,
@@ -53,7 +56,7 @@ func testMatrix(t *testing.T, p programs) {
 	}
 	b.WriteString("\n| client | has no | because |\n|---|---|---|\n")
 	for _, l := range lacks {
-		fmt.Fprintf(&b, "| %s | %s | %s |\n", l.client, l.ways, l.because)
+		fmt.Fprintf(&b, "| %s | – %s | %s |\n", l.client, l.ways, l.because)
 	}
 	file := filepath.Join(root, "docs", "clients.md")
 	document, err := os.ReadFile(file)
