@@ -37,6 +37,7 @@ type column struct {
 	delay    time.Duration // of the decision
 	state    string        // of the waiting task
 	restarts bool
+	rejects  bool // not approves
 }
 
 var columns = []column{
@@ -48,15 +49,23 @@ var columns = []column{
 	{title: "`input_required`", delay: 6 * time.Second, state: "input_required"},
 }
 
-// testWaiting has each client ask for a transfer that another person approves 6 s later. A server is
-// killed and started again while the programs wait that come back.
+// testWaiting has each client ask for a transfer that another person approves 6 s later, and some for
+// one that is rejected. The programs that come back wait over a restart of the server.
 func testWaiting(t *testing.T, p programs) {
-	modes := slices.DeleteFunc(modes(p), func(m mode) bool { return !m.check })
-	for _, restarts := range []bool{true, false} {
-		t.Run(fmt.Sprintf("restart %v", restarts), func(t *testing.T) {
+	rejected := []string{"a2a-sdk for Python", "@a2a-js/sdk", "ADK for Python, `AgentTool`", "LangGraph tool"}
+	for name, c := range map[string]column{
+		"approved": {}, "approved after a restart": {restarts: true}, "rejected": {rejects: true},
+	} {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			chosen := slices.DeleteFunc(slices.Clone(modes), func(m mode) bool { return m.waits != restarts })
-			for i, seen := range playColumn(t, p, column{delay: 6 * time.Second, state: "working", restarts: restarts}, chosen) {
+			c.delay, c.state = 6*time.Second, "working"
+			chosen := slices.DeleteFunc(modes(p), func(m mode) bool {
+				if c.rejects {
+					return m.way != "stream" || !slices.Contains(rejected, m.client)
+				}
+				return !m.check || m.waits != c.restarts
+			})
+			for i, seen := range playColumn(t, p, c, chosen) {
 				if seen.cell != "result" {
 					t.Errorf("%s: %s; its output:\n%s", chosen[i], seen.cell, seen.output)
 				}
@@ -65,17 +74,17 @@ func testWaiting(t *testing.T, p programs) {
 	}
 }
 
-// A sight is the end of a client's turn.
-type sight struct{ cell, output string }
+// An ending is a client's turn as its user sees it.
+type ending struct{ cell, output string }
 
 // playColumn plays modes against a server of its own, as many at once as the machine takes.
-func playColumn(t *testing.T, p programs, c column, modes []mode) []sight {
+func playColumn(t *testing.T, p programs, c column, modes []mode) []ending {
 	t.Helper()
 	b := startWaiting(t, p, c)
 	ctx, cancel := context.WithCancel(t.Context())
 	var deciding, playing, asking sync.WaitGroup
 	deciding.Go(func() { b.decide(ctx, t) })
-	seen, turns := make([]sight, len(modes)), make(chan struct{}, 4) // starting a client takes a processor
+	seen, turns := make([]ending, len(modes)), make(chan struct{}, 4) // starting a client takes a processor
 	for i, m := range modes {
 		asking.Add(1)
 		playing.Go(func() {
@@ -96,8 +105,8 @@ func playColumn(t *testing.T, p programs, c column, modes []mode) []sight {
 	return seen
 }
 
-// A waiting is the server of examples/clients with its keys, an agent and a person.
-type waiting struct {
+// A waitingServer is the server of examples/clients with its keys, an agent and a person.
+type waitingServer struct {
 	*server
 	column
 	start      func() *server
@@ -119,7 +128,7 @@ type clientTurn struct {
 }
 
 // startWaiting starts the server.
-func startWaiting(t *testing.T, p programs, c column) *waiting {
+func startWaiting(t *testing.T, p programs, c column) *waitingServer {
 	t.Helper()
 	folder, data := t.TempDir(), t.TempDir()
 	config := filepath.Join(folder, "a2a-server.yaml")
@@ -130,7 +139,7 @@ func startWaiting(t *testing.T, p programs, c column) *waiting {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &waiting{
+	b := &waitingServer{
 		column: c, program: p.server, model: startModel(t), proxy: startTape(t), askedAll: make(chan struct{}),
 		turns: map[string]*clientTurn{},
 	}
@@ -147,15 +156,15 @@ func startWaiting(t *testing.T, p programs, c column) *waiting {
 }
 
 // restart kills the server and starts it again at the same address.
-func (b *waiting) restart(t *testing.T) {
+func (b *waitingServer) restart(t *testing.T) {
 	t.Helper()
 	b.kill(t)
 	b.server = b.start()
 }
 
-// decide has bob approve each transfer after the delay, as a process of its own. Before a restart he
-// approves none.
-func (b *waiting) decide(ctx context.Context, t *testing.T) {
+// decide has bob decide each transfer after the delay, as a process of its own. Before a restart he
+// decides none.
+func (b *waitingServer) decide(ctx context.Context, t *testing.T) {
 	due := map[string]time.Time{}
 	for ; ctx.Err() == nil; wait(ctx, 200*time.Millisecond) {
 		for _, item := range b.pending(ctx) {
@@ -179,10 +188,14 @@ func (b *waiting) decide(ctx context.Context, t *testing.T) {
 			b.mu.Lock()
 			turn.decided = true
 			b.mu.Unlock()
-			cmd := exec.CommandContext(ctx, b.program, "approvals", "approve", item.ID, "--url", b.url, "--yes", "--digest", item.Digest)
+			decision := []string{"approve"}
+			if b.rejects {
+				decision = []string{"reject", "--reason", "not this month"}
+			}
+			cmd := exec.CommandContext(ctx, b.program, slices.Concat([]string{"approvals"}, decision, []string{item.ID, "--url", b.url, "--yes", "--digest", item.Digest})...)
 			cmd.Env = quiet(t, "A2A_SERVER_TOKEN="+b.bob)
 			if out, err := cmd.CombinedOutput(); err != nil && ctx.Err() == nil {
-				t.Errorf("bob approves: %v\n%s", err, out)
+				t.Errorf("bob decides: %v\n%s", err, out)
 			}
 			time.AfterFunc(40*time.Second, turn.end)
 		}
@@ -196,7 +209,7 @@ type pendingTransfer struct {
 }
 
 // pending returns bob's inbox, empty while the server is away.
-func (b *waiting) pending(ctx context.Context) []pendingTransfer {
+func (b *waitingServer) pending(ctx context.Context) []pendingTransfer {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, b.url+"/api/v1/approvals?limit=100", nil)
 	if err != nil {
 		return nil
@@ -222,7 +235,7 @@ func wait(ctx context.Context, d time.Duration) {
 }
 
 // play runs a client until its turn ends, and at most 40 s after the decision.
-func (b *waiting) play(t *testing.T, m mode, payee string, asks func()) sight {
+func (b *waitingServer) play(t *testing.T, m mode, payee string, asks func()) ending {
 	ctx, cancel := context.WithTimeout(t.Context(), b.delay+5*time.Minute)
 	defer cancel()
 	turn := &clientTurn{asks: asks, end: cancel}
@@ -252,7 +265,7 @@ func (b *waiting) play(t *testing.T, m mode, payee string, asks func()) sight {
 	paid := slices.Contains(b.transfers(t), transfer{5, payee})
 	cell := "nothing"
 	switch {
-	case strings.Contains(output, "transferred"):
+	case strings.Contains(output, "transferred"), b.rejects && strings.Contains(output, "rejected: not this month"):
 		cell = "result"
 	case ctx.Err() != nil:
 		cell = "waits on"
@@ -261,8 +274,8 @@ func (b *waiting) play(t *testing.T, m mode, payee string, asks func()) sight {
 	case strings.Contains(output, "may transfer_money run?"):
 		cell = "question"
 	}
-	if cell == "result" && (!decided || !paid) {
+	if cell == "result" && (!decided || paid == b.rejects) {
 		t.Errorf("%s shows a result; decided %v, paid %v:\n%s", m, decided, paid, output)
 	}
-	return sight{cell, output}
+	return ending{cell, output}
 }

@@ -82,7 +82,7 @@ func TestClientsDocument(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, version := range regexp.MustCompile("==(\\S+)").FindAllStringSubmatch(string(pinned), -1) {
+		for _, version := range regexp.MustCompile(`==(\S+)`).FindAllStringSubmatch(string(pinned), -1) {
 			if !strings.Contains(string(document), version[1]) {
 				t.Errorf("docs/clients.md does not say that %s is tested in version %s", lock, version[1])
 			}

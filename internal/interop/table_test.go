@@ -23,7 +23,7 @@ var lacks = []struct{ client, ways, because string }{
 // or compares it. Columns go in two rows: all at once would take 20 GB.
 func testMatrix(t *testing.T, p programs) {
 	modes := modes(p)
-	cells := make([][]sight, len(columns))
+	cells := make([][]ending, len(columns))
 	var rows sync.WaitGroup
 	for _, row := range [][]int{{2, 0, 4}, {1, 3, 5}} {
 		rows.Go(func() {
