@@ -11,12 +11,12 @@ while (!task || !ended(task)) {
     for await (const { payload } of events) {
       if (payload.$case === 'task') task = payload.value; // with its id another process can go on
     }
-    task = await client.getTask({ tenant: '', id: task.id });
   } catch (error) {
     if (!task) throw error;
-    console.log(error.message); // the server restarts, or a proxy has cut the stream
+    console.log(error.message); // the server restarts, a proxy has cut the stream, or the task has ended
     await new Promise((resolve) => setTimeout(resolve, 1000));
   }
+  task = await client.getTask({ tenant: '', id: task.id }).catch(() => task);
   events = client.resubscribeTask({ tenant: '', id: task.id });
 }
 console.log(result(task));

@@ -2,12 +2,13 @@
 
     SERVER=http://127.0.0.1:8080 API_KEY=... python wait.py PAYEE
 """
-import asyncio, os, sys
+import asyncio, contextlib, os, sys
 
 import httpx
 from a2a.client import A2AClientError, ClientConfig, create_client
 from a2a.helpers import get_artifact_text, get_message_text, new_data_message
 from a2a.types import GetTaskRequest, Role, SendMessageRequest, SubscribeToTaskRequest, TaskState
+from a2a.utils.errors import A2AError
 
 OPEN = {TaskState.TASK_STATE_SUBMITTED, TaskState.TASK_STATE_WORKING, TaskState.TASK_STATE_INPUT_REQUIRED,
         TaskState.TASK_STATE_AUTH_REQUIRED}
@@ -26,12 +27,13 @@ async def pay(amount: int, to: str) -> str:
                         task = event.task  # with this id another process can go on
                     if words := get_message_text(event.status_update.status.message):
                         print(words.partition("\n")[0])
-                task = await client.get_task(GetTaskRequest(id=task.id))
-            except A2AClientError as error:  # the server restarts, or a proxy has cut the stream
+            except A2AError as error:  # the server restarts, a proxy has cut the stream, or the task has ended
                 if task is None:
                     raise
                 print(error)
                 await asyncio.sleep(1)
+            with contextlib.suppress(A2AClientError):
+                task = await client.get_task(GetTaskRequest(id=task.id))
             events = client.subscribe(SubscribeToTaskRequest(id=task.id))
     if task.status.state != TaskState.TASK_STATE_COMPLETED:
         return get_message_text(task.status.message)

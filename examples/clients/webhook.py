@@ -2,11 +2,11 @@
 
     SERVER=http://127.0.0.1:8080 API_KEY=... python webhook.py PAYEE
 """
-import asyncio, os, secrets, sys
+import asyncio, contextlib, os, secrets, sys
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import httpx
-from a2a.client import ClientConfig, create_client
+from a2a.client import A2AClientError, ClientConfig, create_client
 from a2a.helpers import get_artifact_text, get_message_text, new_text_message
 from a2a.types import GetTaskRequest, Role, SendMessageRequest, TaskPushNotificationConfig, TaskState
 
@@ -25,6 +25,7 @@ class Hook(BaseHTTPRequestHandler):
 
 async def main(payee):
     hook = HTTPServer(("127.0.0.1", 0), Hook)
+    hook.timeout = 60  # then it looks without a call
     push = TaskPushNotificationConfig(url=f"http://127.0.0.1:{hook.server_port}/", token=TOKEN)
     http = httpx.AsyncClient(headers={"X-API-Key": os.environ["API_KEY"]})
     config = ClientConfig(streaming=False, polling=True, push_notification_config=push, httpx_client=http)
@@ -34,8 +35,9 @@ async def main(payee):
             task = event.task
         while task.status.state in OPEN:
             await asyncio.to_thread(hook.handle_request)
-            task = await client.get_task(GetTaskRequest(id=task.id))  # the call says that something changed
-            print("called back:", TaskState.Name(task.status.state))
+            with contextlib.suppress(A2AClientError):  # the server restarts
+                task = await client.get_task(GetTaskRequest(id=task.id))
+                print(TaskState.Name(task.status.state))
     print(get_message_text(task.status.message), *[get_artifact_text(artifact) for artifact in task.artifacts])
 
 

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -98,7 +99,6 @@ func playColumn(t *testing.T, p programs, c column, modes []mode) []ending {
 	if c.restarts {
 		b.restart(t)
 	}
-	close(b.askedAll)
 	playing.Wait()
 	cancel()
 	deciding.Wait()
@@ -109,12 +109,12 @@ func playColumn(t *testing.T, p programs, c column, modes []mode) []ending {
 type waitingServer struct {
 	*server
 	column
-	start      func() *server
+	start      func()
 	proxy      *tape
 	model      string // the URL of the model
 	agent, bob string // their keys
 	program    string
-	askedAll   chan struct{}
+	restarted  atomic.Bool
 
 	mu    sync.Mutex
 	turns map[string]*clientTurn // by payee
@@ -140,16 +140,14 @@ func startWaiting(t *testing.T, p programs, c column) *waitingServer {
 		t.Fatal(err)
 	}
 	b := &waitingServer{
-		column: c, program: p.server, model: startModel(t), proxy: startTape(t), askedAll: make(chan struct{}),
+		column: c, program: p.server, model: startModel(t), proxy: startTape(t),
 		turns: map[string]*clientTurn{},
 	}
 	keys := filepath.Join(folder, "keys.yaml")
 	b.agent = addKey(t, p, keys, "agent", "--kind", "service")
 	b.bob = addKey(t, p, keys, "bob", "--role", "approver")
 	b.server = start(t, p.server, data, "--config", config)
-	b.start = func() *server {
-		return start(t, p.server, data, "--config", config, "--listen", strings.TrimPrefix(b.url, "http://"))
-	}
+	b.start = func() { start(t, p.server, data, "--config", config, "--listen", strings.TrimPrefix(b.url, "http://")) }
 	b.proxy.key = b.agent
 	b.proxy.lead(t, b.server)
 	return b
@@ -159,11 +157,12 @@ func startWaiting(t *testing.T, p programs, c column) *waitingServer {
 func (b *waitingServer) restart(t *testing.T) {
 	t.Helper()
 	b.kill(t)
-	b.server = b.start()
+	b.start()
+	b.restarted.Store(true)
 }
 
-// decide has bob decide each transfer after the delay, as a process of its own. Before a restart he
-// decides none.
+// decide has bob decide each transfer after the delay, as a process of its own, and right after a
+// restart those that are due.
 func (b *waitingServer) decide(ctx context.Context, t *testing.T) {
 	due := map[string]time.Time{}
 	for ; ctx.Err() == nil; wait(ctx, 200*time.Millisecond) {
@@ -172,17 +171,10 @@ func (b *waitingServer) decide(ctx context.Context, t *testing.T) {
 			turn := b.turns[item.Arguments.To]
 			b.mu.Unlock()
 			turn.asks()
-			select {
-			case <-b.askedAll:
-			default:
-				if b.restarts {
-					continue
-				}
-			}
 			if due[item.ID].IsZero() {
 				due[item.ID] = time.Now().Add(b.delay)
 			}
-			if time.Now().Before(due[item.ID]) {
+			if time.Now().Before(due[item.ID]) || b.restarts && !b.restarted.Load() {
 				continue
 			}
 			b.mu.Lock()
