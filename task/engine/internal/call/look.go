@@ -29,13 +29,13 @@ func (c *Runs) Look(call *fold.Call, f *fold.Fold) (waits []tool.Waiting, same, 
 		err   error
 	}
 	by := c.env.Rules().Owned(ctx, f)
-	came, returned := env.CallWithin(ctx, c.env, func() (r result) {
+	came, _ := env.CallWithin(ctx, c.env, func() (r result) {
 		defer c.looks.Give(call.Tool, 1)
 		r.waits, r.err = c.watch(by, call)
 		return r
 	})
-	if c.env.Ctx.Err() != nil || !returned && ctx.Err() != nil {
-		return nil, true, true // a look that takes too long says nothing
+	if c.env.Ctx.Err() != nil || ctx.Err() != nil {
+		return nil, true, true // a look that takes too long says nothing, even if it returns at that moment
 	}
 	if came.err != nil {
 		came.waits = nil
