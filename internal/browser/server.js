@@ -54,16 +54,19 @@ export class Server {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
-  // send sends a message as an A2A client, and returns the task, once it rests.
+  // send sends a message as an A2A client, and returns the task, once it has ended, or waits for an
+  // answer or a decision.
   async send(text, { headers = {}, ...message } = {}) {
     const response = await fetch(`${this.url}/message:send`, {
       method: 'POST',
       headers: { 'Content-Type': 'application/json', ...headers },
-      body: JSON.stringify({ message: { messageId: crypto.randomUUID(), role: 'ROLE_USER', parts: [{ text }], ...message } }),
+      body: JSON.stringify({ message: { messageId: crypto.randomUUID(), role: 'ROLE_USER', parts: [{ text }], ...message }, configuration: { returnImmediately: true } }),
     });
     const body = await response.json();
     if (!response.ok) throw new Error(JSON.stringify(body));
-    return body.task;
+    let task = body.task;
+    while (task && busy(task)) task = await (await fetch(`${this.url}/tasks/${task.id}`, { headers })).json();
+    return task;
   }
 
   // approvals returns the approvals of a task, as the API has them.
@@ -71,6 +74,11 @@ export class Server {
     const response = await fetch(`${this.url}/api/v1/approvals?task=${task}`, { headers });
     return (await response.json()).items;
   }
+}
+
+// busy reports whether a task neither has ended nor waits for anybody.
+function busy({ status: { state, message } }) {
+  return /SUBMITTED|WORKING/.test(state) && !message?.metadata?.['urn:a2a-server:extension:tool-approval:v1'];
 }
 
 // test has a running server without authentication for each test; set config for another one.
