@@ -88,8 +88,8 @@ race: ## 4 min | Go, a C compiler | what starts goroutines, with the race detect
 	@$(call gotest,-race -skip "$(KILLS)|^($$($(call without_race,Test) | paste -sd '|' -))\$$" \
 		$$(go list ./... | grep -vxF "$$(go list $$($(call without_race,[.]/)))"))
 
-seeds: ## 30 s | Go | 2,500 runs of the engine in simulation, which come by every crash point
-	@$(call gotest,./task/engine/sim -run '^Test(Model)?Seeds$$' -sim.seeds 2500)
+seeds: ## 30 s | Go | 3,500 runs of the engine in simulation, which come by every crash point
+	@$(call gotest,./task/engine/sim -run '^Test(Model)?Seeds$$' -sim.seeds 3500)
 
 kills: ## 1 min | Go | servers that are killed at each crash point, in the short form
 	@$(call gotest,-parallel 12 -run '$(KILLS)' ./cmd/a2a-server ./internal/kinds)
@@ -167,7 +167,7 @@ bench: ## 15 min | Go | every benchmark; BENCH='regexp' for some, BENCHFLAGS for
 
 # The first seed is random, and printed. A failure prints its seed and what is left of it, which
 # it also keeps as a file in testdata, for the tests to replay; SIMFLAGS='-sim.from N -sim.seeds 1'
-# plays it again. `make test` plays the first 500 seeds, `make seeds` the first 2,500.
+# plays it again. `make test` plays the first 500 seeds, `make seeds` the first 3,500.
 sim: ## 15 min | Go | 100,000 runs of the engine in simulation, each with its own faults; SIMFLAGS for others
 	go test -count=1 -timeout 60m ./task/engine/sim -run '^Test(Model)?Seeds$$' -v -sim.from random $(or $(SIMFLAGS),-sim.seeds 100000 -sim.complete)
 

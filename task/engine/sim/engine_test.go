@@ -42,7 +42,7 @@ func points(t *testing.T) (all []string) {
 // one: these pass every point. enough is how many pass every point from wherever they start.
 const (
 	quick  = 500
-	fixed  = 2500
+	fixed  = 3500
 	enough = 5000
 )
 
