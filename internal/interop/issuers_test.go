@@ -21,6 +21,7 @@ func testIssuers(t *testing.T, p programs) {
 	startWith := func(t *testing.T, tokenType string) *server {
 		config := filepath.Join(t.TempDir(), "config.yaml")
 		text := fmt.Sprintf(`
+waiting_state: input_required
 auth:
   oidc:
     - {name: corp, issuer: %q, audiences: [%q], networks: [127.0.0.1], roles: {claim: groups, map: {people: [requester], programs: [requester]}}}
