@@ -14,6 +14,15 @@ import (
 	"a2a-server/tool"
 )
 
+// The state in which a task waits is no demand: a gate that changes it is no stricter.
+func TestWaitingStateIsNoDemand(t *testing.T) {
+	t.Parallel()
+	input, working := Terms{FourEyes: true, WaitingState: WaitsInput}, Terms{FourEyes: true, WaitingState: WaitsWorking}
+	if more := input.Beyond(working); len(more) > 0 || !input.Same(working) {
+		t.Errorf("a gate of another waiting state demands %q, and the same: %t", more, input.Same(working))
+	}
+}
+
 // The terms of a call are what all gates that ask demand together; the name and the question
 // are those of the first.
 func TestGatesThatAskTogether(t *testing.T) {

@@ -61,7 +61,7 @@ func (a *Approval) WrongCode(ans Decision) bool {
 // ReadWord reads text as a decision. The text must begin with a word, in any case, in quotes or not: a
 // word of approval or rejection, with or without a code after a space. A colon may separate it from a
 // reason, and a comma a rejection from a reason of one line; the reason of an approval must have no
-// [Condition]. A full stop or exclamation mark may end the word or code. A word has ASCII letters only,
+// condition. A full stop or exclamation mark may end the word or code. A word has ASCII letters only,
 // because Unicode maps and resembles others to them; a reason may be any text.
 //
 // [WordTarget] finds the approval that a word answers.
@@ -90,7 +90,7 @@ func ReadWord(text string) (w Word, ok bool) {
 	}
 	switch said {
 	case "approve", "approved", "yes", "y", "ok", "okay", "confirm", "true":
-		return Word{Type: Approve, Reason: reason, Code: code}, !comma && !Condition(reason)
+		return Word{Type: Approve, Reason: reason, Code: code}, !comma && !limited(reason)
 	case "deny", "denied", "reject", "rejected", "no", "n", "nope", "nah", "false":
 		return Word{Type: Reject, Reason: reason, Code: code}, !comma || !strings.ContainsAny(reason, "\n{")
 	default:
@@ -98,9 +98,9 @@ func ReadWord(text string) (w Word, ok bool) {
 	}
 }
 
-// Condition reports whether words that follow a yes may change or limit it: they have a number, or a
+// limited reports whether words that follow a yes may change or limit it: they have a number, or a
 // word that does so in English. Then the yes is none, because the call would run as it was shown.
-func Condition(words string) bool {
+func limited(words string) bool {
 	return strings.ContainsFunc(words, unicode.IsDigit) || slices.ContainsFunc(strings.FieldsFunc(strings.ToLower(words), func(r rune) bool { return !unicode.IsLetter(r) }), func(word string) bool {
 		return slices.Contains(limiting, word)
 	})

@@ -72,6 +72,7 @@ func (t Terms) Words() []string {
 
 // Beyond returns in words what t, which is no looser than u, demands in addition; empty: nothing.
 func (t Terms) Beyond(u Terms) []string {
+	t.WaitingState, u.WaitingState = "", "" // no demand
 	said := u.Words()
 	more := slices.DeleteFunc(t.Words(), func(line string) bool { return slices.Contains(said, line) })
 	if t.Grants == nil && u.Grants != nil {
