@@ -42,7 +42,7 @@ func TestAuthorityWithdrawnWhileStreaming(t *testing.T) {
 				authorities = filepath.Join(filepath.Dir(s.keys), "ca.pem")
 				tlstest.Write(t, authorities, bytes.Join([][]byte{s.ca.PEM, stays.PEM}, nil))
 				c.DefaultTools, c.Tools = nil, tools
-				c.Inside.Limits = func(l *limits.Limits) { l.Heartbeat = 10 * time.Minute }
+				c.Inside.Limits = func(l *limits.Limits) { l.Heartbeat, l.Beat = 10*time.Minute, 10*time.Millisecond }
 			})
 			t.Cleanup(w.release)
 			w.instance = s.instance

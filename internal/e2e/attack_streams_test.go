@@ -46,7 +46,7 @@ func (w *attacked) lasting(t *testing.T, b attackBinding, header http.Header, op
 		defer begin()
 		text, err := w.read(t.Context(), header, method, path, body, begin)
 		switch {
-		case op.name == "SendMessage" && errors.Is(err, io.ErrUnexpectedEOF) && strings.TrimSpace(text) == "":
+		case op.name == "SendMessage" && isAborted(err) && strings.TrimSpace(text) == "":
 			text = aborted
 		case err != nil:
 			t.Errorf("%s %s: %v after %s", method, path, err, text)
@@ -64,6 +64,12 @@ func (w *attacked) lasting(t *testing.T, b attackBinding, header http.Header, op
 		<-begun
 	}
 	return ended
+}
+
+// isAborted reports whether the server has aborted the connection, in HTTP/1.1, or the stream, in
+// HTTP/2, whose error net/http does not export.
+func isAborted(err error) bool {
+	return errors.Is(err, io.ErrUnexpectedEOF) || err != nil && strings.Contains(err.Error(), "INTERNAL_ERROR; received from peer")
 }
 
 // read makes a request and reads its answer to the end. It calls begin at the first event of
