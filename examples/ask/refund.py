@@ -2,10 +2,10 @@
 
     SERVER=http://127.0.0.1:8080 API_KEY=... python refund.py ORDER AMOUNT
 """
-import asyncio, functools, os, sys, uuid
+import asyncio, contextlib, functools, os, sys, uuid
 
 import httpx
-from a2a.client import ClientConfig, create_client
+from a2a.client import A2AClientError, ClientConfig, create_client
 from a2a.types import GetTaskRequest, ListTasksRequest, SendMessageRequest
 from google.protobuf.json_format import MessageToDict, ParseDict
 
@@ -19,15 +19,18 @@ def approved(function):
     @functools.wraps(function)
     async def ask(client, run, call, **args):
         key = str(uuid.uuid5(uuid.NAMESPACE_URL, f"{run}/{call}"))
-        found = await client.list_tasks(ListTasksRequest(context_id=key))  # asked more than an hour ago
+        found = await client.list_tasks(ListTasksRequest(context_id=key))  # it was asked before a crash
         task = found.tasks[0] if found.tasks else None
         if task is None:
             message = {"messageId": key, "contextId": key, "role": "ROLE_USER",
                        "parts": [{"data": {"tool": function.__name__, "args": args}}]}
             async for event in client.send_message(ParseDict({"message": message}, SendMessageRequest())):
                 task = event.task
-        while (done := MessageToDict(await client.get_task(GetTaskRequest(id=task.id))))["status"]["state"] in OPEN:
+        done = None
+        while done is None or done["status"]["state"] in OPEN:
             await asyncio.sleep(1)
+            with contextlib.suppress(A2AClientError):  # the server restarts
+                done = MessageToDict(await client.get_task(GetTaskRequest(id=task.id)))
         if done["status"]["state"] != "TASK_STATE_COMPLETED":
             raise PermissionError(f"{function.__name__} was not decided: {done['status']}")
         result = next(part["data"] for part in done["artifacts"][0]["parts"] if "data" in part)
@@ -49,12 +52,12 @@ async def refund(approval, order, amount):
 
 
 async def main(order, amount):
-    # A send waits for the decision, up to this timeout; then get_task asks for it.
-    http = httpx.AsyncClient(timeout=httpx.Timeout(10, read=600), headers={"X-API-Key": os.environ["API_KEY"]})
-    client = await create_client(os.environ["SERVER"], ClientConfig(streaming=False, httpx_client=http))
+    http = httpx.AsyncClient(headers={"X-API-Key": os.environ["API_KEY"]})
+    client = await create_client(os.environ["SERVER"], ClientConfig(streaming=False, polling=True, httpx_client=http))
     # An agent has these two ids from its framework: those of the run, and of the model's tool call.
     print(await refund(client, run="run-1", call=f"refund-{order}", order=order, amount=float(amount)))
     await client.close()
 
 
-asyncio.run(main(*sys.argv[1:]))
+if __name__ == "__main__":
+    asyncio.run(main(*sys.argv[1:]))

@@ -25,6 +25,8 @@ async def main(way, payee):
     session = await runner.session_service.create_session(app_name="clerk", user_id="user")
     message = types.Content(role="user", parts=[types.Part(text=f"/transfer_money amount=5 to={payee}")])
     async for event in runner.run_async(user_id="user", session_id=session.id, new_message=message):
+        if event.error_message:  # such as: the server restarts
+            print(event.error_message)
         for part in event.content.parts if event.content else []:
             if part.text and not part.thought:
                 print(part.text)

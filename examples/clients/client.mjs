@@ -17,6 +17,6 @@ export const message = (text) => ({ messageId: crypto.randomUUID(), role: 'ROLE_
 export const ended = (task) => /COMPLETED|FAILED|CANCELED|REJECTED/.test(Task.toJSON(task).status.state);
 export function result(task) {
   const { status, artifacts = [] } = Task.toJSON(task);
-  const parts = [...(status.message?.parts ?? []), ...artifacts.flatMap((artifact) => artifact.parts)];
+  const parts = status.state === 'TASK_STATE_COMPLETED' ? artifacts.flatMap((artifact) => artifact.parts) : (status.message?.parts ?? []);
   return `${status.state} ${parts.map((part) => part.text ?? '').join('')}`;
 }

@@ -10,6 +10,8 @@ while (!task || !ended(task)) {
   try {
     for await (const { payload } of events) {
       if (payload.$case === 'task') task = payload.value; // with its id another process can go on
+      const [words] = payload.value.status?.message?.parts ?? [];
+      if (words?.content?.$case === 'text') console.log(words.content.value.split('\n')[0]);
     }
   } catch (error) {
     if (!task) throw error;

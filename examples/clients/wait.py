@@ -2,7 +2,7 @@
 
     SERVER=http://127.0.0.1:8080 API_KEY=... python wait.py PAYEE
 """
-import asyncio, contextlib, os, sys
+import asyncio, contextlib, os, sys, uuid
 
 import httpx
 from a2a.client import A2AClientError, ClientConfig, create_client
@@ -16,10 +16,17 @@ OPEN = {TaskState.TASK_STATE_SUBMITTED, TaskState.TASK_STATE_WORKING, TaskState.
 
 async def pay(amount: int, to: str) -> str:
     """Transfers money. A person approves each transfer first, which may take minutes."""
+    return await transfer(str(uuid.uuid4()), amount, to)
+
+
+async def transfer(key: str, amount: int, to: str) -> str:
+    """Transfers money once for each key, also when another process waits with the same key."""
     http = httpx.AsyncClient(headers={"X-API-Key": os.environ["API_KEY"]})
     async with await create_client(os.environ["SERVER"], ClientConfig(httpx_client=http)) as client:
         call = {"tool": "transfer_money", "args": {"amount": amount, "to": to}}
-        events, task = client.send_message(SendMessageRequest(message=new_data_message(call, role=Role.ROLE_USER))), None
+        message = new_data_message(call, role=Role.ROLE_USER)
+        message.message_id = key
+        events, task = client.send_message(SendMessageRequest(message=message)), None
         while task is None or task.status.state in OPEN:
             try:
                 async for event in events:

@@ -214,7 +214,7 @@ func TestKeysSayWhatNeedsATenant(t *testing.T) {
 	none := write(t, "without.yaml", "auth: {keys: {file: "+d.file+"}}\n")
 	for args, says := range map[string]string{
 		"a --role viewer --config " + none: "the role viewer has no effect without a tenant",
-		"b --role viewer":                  "If the server has none, the role viewer has no effect", // nobody has named its configuration
+		"b --role viewer":                  "at a server without one, the role viewer needs a key with --tenant", // nobody has named its configuration
 	} {
 		if _, how := d.must(append([]string{"keys", "add"}, strings.Fields(args)...)...); !strings.Contains(how, says) || !strings.Contains(how, "--tenant") {
 			t.Errorf("%s: stderr is %q, want %q", args, how, says)

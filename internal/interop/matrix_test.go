@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -29,6 +30,7 @@ type mode struct {
 	talks  string // the way of a talker, which reads its turns from the standard input
 	proxy  bool   // the key is added on the way: the client does not send it with each request, or at all
 	waits  bool   // the program comes back to its task after a restart of the server
+	text   bool   // it asks for a payment whose result is text, and moves no money
 	check  bool   // make check plays it
 }
 
@@ -127,6 +129,15 @@ type clientTurn struct {
 	decided bool
 }
 
+// payTool is a tool whose result is text, for clients that refuse a data part.
+const payTool = `tools:
+  - builtin: demo
+  - command: pay
+    description: Pays in words.
+    run: [printf, "trans%s %s to %s", ferred, "{amount}", "{to}"]
+    args: {amount: {type: integer}, to: {type: string}}
+`
+
 // startWaiting starts the server.
 func startWaiting(t *testing.T, p programs, c column) *waitingServer {
 	t.Helper()
@@ -134,7 +145,7 @@ func startWaiting(t *testing.T, p programs, c column) *waitingServer {
 	config := filepath.Join(folder, "a2a-server.yaml")
 	content, err := os.ReadFile(examples("a2a-server.yaml"))
 	if err == nil {
-		err = os.WriteFile(config, append(content, "waiting_state: "+c.state+"\n"...), 0o600)
+		err = os.WriteFile(config, append(content, "waiting_state: "+c.state+"\n"+payTool...), 0o600)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -180,18 +191,31 @@ func (b *waitingServer) decide(ctx context.Context, t *testing.T) {
 			b.mu.Lock()
 			turn.decided = true
 			b.mu.Unlock()
-			decision := []string{"approve"}
-			if b.rejects {
-				decision = []string{"reject", "--reason", "not this month"}
+			cmd := exec.CommandContext(ctx, b.program, "approvals", "approve", item.ID, "--url", b.url, "--yes", "--digest", item.Digest)
+			switch {
+			case b.rejects:
+				cmd = b.curl(ctx, t, "reject", item)
+			case b.restarts:
+				cmd = b.curl(ctx, t, "approve", item)
 			}
-			cmd := exec.CommandContext(ctx, b.program, slices.Concat([]string{"approvals"}, decision, []string{item.ID, "--url", b.url, "--yes", "--digest", item.Digest})...)
-			cmd.Env = quiet(t, "A2A_SERVER_TOKEN="+b.bob)
-			if out, err := cmd.CombinedOutput(); err != nil && ctx.Err() == nil {
+			cmd.Env = quiet(t, "A2A_SERVER_TOKEN="+b.bob, "BOB="+b.bob)
+			if out, err := cmd.CombinedOutput(); ctx.Err() == nil && (err != nil || strings.Contains(string(out), `"error"`)) {
 				t.Errorf("bob decides: %v\n%s", err, out)
 			}
 			time.AfterFunc(40*time.Second, turn.end)
 		}
 	}
+}
+
+// curl returns the command with which docs/clients.md decides.
+func (b *waitingServer) curl(ctx context.Context, t *testing.T, decision string, item pendingTransfer) *exec.Cmd {
+	document, err := os.ReadFile(filepath.Join(root, "docs", "clients.md"))
+	if err != nil {
+		t.Error(err)
+	}
+	line := regexp.MustCompile(`(?m)^curl .*"decision": "` + decision + `".*$`).FindString(string(document))
+	line = strings.NewReplacer("http://127.0.0.1:8080", b.url, "/ID/", "/"+item.ID+"/", "DIGEST", item.Digest).Replace(line)
+	return exec.CommandContext(ctx, "sh", "-c", line)
 }
 
 // pendingTransfer is an approval in the inbox.
@@ -266,7 +290,10 @@ func (b *waitingServer) play(t *testing.T, m mode, payee string, asks func()) en
 	case err != nil || strings.Contains(output, "rror"):
 		cell = "error"
 	}
-	if cell == "result" && (!decided || paid == b.rejects) {
+	if cell == "error" && b.restarts && !m.waits {
+		cell = "–"
+	}
+	if cell == "result" && (!decided || !m.text && paid == b.rejects) {
 		t.Errorf("%s shows a result; decided %v, paid %v:\n%s", m, decided, paid, output)
 	}
 	return ending{cell, output}

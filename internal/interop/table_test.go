@@ -16,6 +16,7 @@ var lacks = []struct{ client, ways, because string }{
 	{"ADK for Python; Gemini CLI", "blocking, poll", "it follows a stream in any case"},
 	{"BeeAI; Strands", "poll", "it does not ask for the task again"},
 	{"Agent Framework", "poll", "with `background=True` the program gets a token and asks by itself; not played"},
+	{"those with – under restart", "way back", "its turn ends with an error when the connection breaks; the transfer goes on, and its result is with the task"},
 	{"tools of frameworks", "blocking, poll, webhook", "`pay` may use any of them, as in the samples above"},
 }
 
@@ -60,7 +61,7 @@ func testMatrix(t *testing.T, p programs) {
 	}
 	b.WriteString("\n| client | has no | because |\n|---|---|---|\n")
 	for _, l := range lacks {
-		fmt.Fprintf(&b, "| %s | – %s | %s |\n", l.client, l.ways, l.because)
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", l.client, l.ways, l.because)
 	}
 	file := filepath.Join(root, "docs", "clients.md")
 	document, err := os.ReadFile(file)

@@ -141,7 +141,7 @@ func explainKey(p *cli.Program, k *apikey.Key, path string, conf *config.Auth, c
 	if role := k.TenantRole(); role != "" && k.Tenant == "" && conf.Tenant == "" {
 		text := "It has no tenant, and the role " + role + " has no effect without a tenant: set auth.tenant in the configuration, or add the key again with --replace and --tenant."
 		if !named {
-			text = "It has the tenant of the server, auth.tenant. If the server has none, the role " + role + " has no effect: add the key again with --replace and --tenant."
+			text = "Its tenant is auth.tenant of the server that reads the file; at a server without one, the role " + role + " needs a key with --tenant."
 		}
 		lines = append(lines, text)
 	}

@@ -1,4 +1,4 @@
-"""Asks for a transfer through agentscope: python ask.py stream|blocking PAYEE"""
+"""Asks for a payment whose result is text through agentscope: python ask.py stream|blocking PAYEE"""
 import asyncio, os, sys
 
 import httpx
@@ -12,7 +12,7 @@ async def main(way, payee):
     card = await A2ACardResolver(http, os.environ["SERVER"]).get_agent_card()
     config = ClientConfig(httpx_client=http, streaming=way == "stream", accepted_output_modes=["text/plain"])
     async with A2AAgent(card, client=ClientFactory(config).create(card)) as bank:
-        print(await bank.reply(UserMsg("user", f"/transfer_money amount=5 to={payee}")))
+        print(await bank.reply(UserMsg("user", f"/pay amount=5 to={payee}")))
 
 
 asyncio.run(main(*sys.argv[1:]))
