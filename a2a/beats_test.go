@@ -20,6 +20,7 @@ import (
 
 	"a2a-server/a2a"
 	"a2a-server/a2a/operation"
+	"a2a-server/approval"
 	"a2a-server/auth"
 	"a2a-server/internal/httpd"
 	"a2a-server/store"
@@ -296,6 +297,47 @@ func TestWaitingSendIsCheckedAgain(t *testing.T) {
 		got := b.do(s, "/nap seconds=40")
 		if !got.truncated(s.protocol) || got.took != 15*time.Second {
 			t.Errorf("answered after %v with %d %q, %v", got.took, got.status, got.body, got.err)
+		}
+	})
+}
+
+// Another person decides after two hours, when the client's token of one hour has ended: so has the wait,
+// and the same message with the next token has the result.
+func TestDecisionAfterTheTokenHasEnded(t *testing.T) {
+	t.Parallel()
+	inBubbles(t, func(t *testing.T, s send) {
+		policy, err := approval.NewPolicy(approval.PolicyConfig{Gates: []approval.Gate{{Tool: "deploy", Terms: approval.Terms{FourEyes: true}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := startBeating(t, func(e *engine.Config, _ *operation.Config) { e.Policy = policy })
+		token := func() {
+			by := leaseholder
+			by.Expires = time.Now().Add(time.Hour)
+			b.auth.set(by, nil)
+		}
+		bob := auth.Principal{Tenant: "acme", Subject: "bob", Roles: []string{auth.RoleApprover}, Method: "test"}
+		time.AfterFunc(2*time.Hour, func() {
+			page, err := b.engine.Approvals().List(t.Context(), bob, engine.ApprovalQuery{})
+			if err != nil || len(page.Approvals) != 1 {
+				t.Errorf("bob's list: %+v, %v", page, err)
+				return
+			}
+			if err := b.engine.Approvals().Decide(t.Context(), bob, approval.Decision{ID: page.Approvals[0].ID, Type: approval.Approve, Digest: page.Approvals[0].Digest}); err != nil {
+				t.Error(err)
+			}
+		})
+		token()
+		if got := b.do(s, "/deploy seconds=1"); !got.truncated(s.protocol) || got.took != time.Hour {
+			t.Errorf("answered after %v with %d %q, %v; want an aborted connection", got.took, got.status, got.body, got.err)
+		}
+		<-time.After(30 * time.Minute)
+		for _, took := range []time.Duration{30*time.Minute + time.Second, 0} { // with the decision, and after it
+			token()
+			again := b.do(s, "/deploy seconds=1")
+			if _, rest := again.spaces(); again.err != nil || !strings.Contains(rest, "awake") || again.took != took {
+				t.Errorf("the repeated message: %v, after %v: %s", again.err, again.took, again.body)
+			}
 		}
 	})
 }
