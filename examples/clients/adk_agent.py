@@ -1,4 +1,6 @@
-"""python adk_agent.py root|sub|tool PAYEE, with SERVER, API_KEY and, but for root, GOOGLE_API_KEY."""
+"""python adk_agent.py root|sub|tool MESSAGE..., all in one session: "/transfer_money amount=5 to=alice".
+
+SERVER and API_KEY are in the environment; GOOGLE_API_KEY too, but for root."""
 import asyncio, os, sys
 
 import httpx
@@ -20,16 +22,17 @@ def root(way):
     return LlmAgent(name="clerk", model="gemini-3-flash", instruction="Let the bank pay.", **bring)
 
 
-async def main(way, payee):
+async def main(way, *messages):
     runner = InMemoryRunner(agent=root(way), app_name="clerk")
     session = await runner.session_service.create_session(app_name="clerk", user_id="user")
-    message = types.Content(role="user", parts=[types.Part(text=f"/transfer_money amount=5 to={payee}")])
-    async for event in runner.run_async(user_id="user", session_id=session.id, new_message=message):
-        if event.error_message:  # such as: the server restarts
-            print(event.error_message)
-        for part in event.content.parts if event.content else []:
-            if part.text and not part.thought:
-                print(part.text)
+    for text in messages:
+        message = types.Content(role="user", parts=[types.Part(text=text)])
+        async for event in runner.run_async(user_id="user", session_id=session.id, new_message=message):
+            if event.error_message:  # such as: the server restarts
+                print(event.error_message)
+            for part in event.content.parts if event.content else []:
+                if part.text and not part.thought:
+                    print(part.text)
 
 
 asyncio.run(main(*sys.argv[1:]))

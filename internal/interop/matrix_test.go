@@ -28,6 +28,7 @@ type mode struct {
 	agent  bool   // an agent with a model decides to ask
 	argv   []string
 	talks  string // the way of a talker, which reads its turns from the standard input
+	next   string // in the answer to the next message of the session, "" without one
 	proxy  bool   // the key is added on the way: the client does not send it with each request, or at all
 	waits  bool   // the program comes back to its task after a restart of the server
 	text   bool   // it asks for a payment whose result is text, and moves no money
@@ -289,6 +290,9 @@ func (b *waitingServer) play(t *testing.T, m mode, payee string, asks func()) en
 		cell = "question"
 	case err != nil || strings.Contains(output, "rror"):
 		cell = "error"
+	}
+	if cell == "result" && !strings.Contains(output, fill.Replace(m.next)) {
+		cell = "error" // its session is over
 	}
 	if cell == "error" && b.restarts && !m.waits {
 		cell = "–"

@@ -19,7 +19,7 @@ func modes(p programs) []mode {
 	agents := func(name string, more ...string) []string {
 		return append([]string{p.node, filepath.Join(p.jsagents, name)}, more...)
 	}
-	const pay = "pay 5 to {payee}"
+	const pay, command = "pay 5 to {payee}", "/transfer_money amount=5 to={payee}"
 	return []mode{
 		{client: "a2a-sdk for Python", way: "stream", argv: sample("a2a-sdk", "wait.py", "{payee}"), waits: true, check: true},
 		{client: "a2a-sdk for Python", way: "blocking", argv: []string{p.python["a2a-sdk"], "python/a2a-sdk/blocking.py", "{payee}"}, waits: true},
@@ -29,9 +29,9 @@ func modes(p programs) []mode {
 		{client: "@a2a-js/sdk", way: "blocking", argv: script("blocking.mjs"), waits: true},
 		{client: "@a2a-js/sdk", way: "poll", argv: script("poll.mjs"), waits: true, check: true},
 		{client: "@a2a-js/sdk", way: "webhook", argv: script("webhook.mjs"), waits: true, check: true},
-		{client: "ADK for Python, root", way: "stream", argv: sample("google-adk", "adk_agent.py", "root", "{payee}"), check: true},
-		{client: "ADK for Python, sub-agent", way: "stream", agent: true, argv: sample("google-adk", "adk_agent.py", "sub", "{payee}"), check: true},
-		{client: "ADK for Python, `AgentTool`", way: "stream", agent: true, argv: sample("google-adk", "adk_agent.py", "tool", "{payee}"), check: true},
+		{client: "ADK for Python, root", way: "stream", argv: sample("google-adk", "adk_agent.py", "root", command, "/echo text=next_{payee}"), next: "next_{payee}", check: true},
+		{client: "ADK for Python, sub-agent", way: "stream", agent: true, argv: sample("google-adk", "adk_agent.py", "sub", command), check: true},
+		{client: "ADK for Python, `AgentTool`", way: "stream", agent: true, argv: sample("google-adk", "adk_agent.py", "tool", command), check: true},
 		{client: "LangGraph tool", way: "stream", agent: true, argv: sample("tools", "langgraph_agent.py", pay), waits: true, check: true},
 		{client: "LangChain tool", way: "stream", agent: true, argv: sample("tools", "langchain_agent.py", pay), waits: true, check: true},
 		{client: "OpenAI Agents tool", way: "stream", agent: true, argv: sample("tools", "openai_agent.py", pay), waits: true, check: true},
@@ -52,8 +52,8 @@ func modes(p programs) []mode {
 		{client: "Strands, `a2a_client`", way: "blocking", agent: true, argv: drive("strands", "{url}", "{key}"), talks: "tool"},
 		{client: "AI SDK, `generateText`", way: "blocking", argv: []string{p.node, filepath.Join(p.js03, "provider.mjs"), "{url}"}, talks: "generate", proxy: true},
 		{client: "AI SDK, `streamText`", way: "stream", argv: []string{p.node, filepath.Join(p.js03, "provider.mjs"), "{url}"}, talks: "stream", proxy: true, check: true},
-		{client: "the a2a command line", way: "blocking", argv: []string{p.cli, "send", "--timeout", "10m", "{url}", "/transfer_money amount=5 to={payee}", "--svc-param", "X-API-Key={key}"}},
-		{client: "the a2a command line", way: "stream", argv: []string{p.cli, "send", "--stream", "--timeout", "10m", "{url}", "/transfer_money amount=5 to={payee}", "--svc-param", "X-API-Key={key}"}, check: true},
+		{client: "the a2a command line", way: "blocking", argv: []string{p.cli, "send", "--timeout", "10m", "{url}", command, "--svc-param", "X-API-Key={key}"}},
+		{client: "the a2a command line", way: "stream", argv: []string{p.cli, "send", "--stream", "--timeout", "10m", "{url}", command, "--svc-param", "X-API-Key={key}"}, check: true},
 		{client: "ag2 1.2.1", way: "poll", argv: ask("ag2", "poll", "{payee}")},
 		{client: "ag2 1.2.1", way: "stream", argv: ask("ag2", "stream", "{payee}"), waits: true},
 		{client: "agentscope 2.0.11", way: "stream", argv: ask("agentscope", "stream", "{payee}"), text: true},
