@@ -64,7 +64,6 @@ func engineRows() []row {
 		{"task/engine/internal/call", "Run.refuses", never("errToolTimeout"), "task/engine TestToolSaysWhatItDidWhenItsTimeIsOver/result", "what a tool did wins over its timeout"},
 		{"internal/deadline", "Timer.fire", never("Slack"), "TestLateTimer", "a timer that is late because the process stood still is set once more"},
 		{"task/engine/internal/call", "Run.lockWithRoom", never("Window refuses"), "task/engine TestToolIsAheadOfTheDiskByAWindow", "a tool is ahead of the disk by a window"},
-		{"task/engine/internal/call", "Run.publishReport", never("progressShare"), "task/engine TestReportsFillNoLog", "reports never fill a log"},
 		{"task/engine/internal/turn", "Turn.commit", before("Append", "t.launch(d.Launch())"), "task/engine TestToolIsEnteredAfterItsStartIsDurable/beside a sibling", "a call of a task at work is entered when its start is durable"},
 		{"task/engine/internal/turn", "Turn.commit", never("contextFull"), "task/engine TestStateBoundOfTasksAtOnce", "a call that sets more than its context has room for fails alone, and not its task"},
 		{"task/engine/internal/turn", "Turn.End", skip("cancel"), "task/engine TestRestingTaskKeepsNothing", "a task that rests keeps nothing of its turn"},

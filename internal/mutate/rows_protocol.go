@@ -54,6 +54,7 @@ func protocolRows() []row {
 		{"tool", "Digest", zero("Parameters"), "TestDigest", "the digest of a definition covers its schema"},
 		{"tool", "newIndex", never("checkWrapper"), "TestWrapperThatHides", "a tool that hides the gate of another one is refused"},
 		{"tool/agenttool", "decisionOf", use("Reject", "Approve"), "TestThreeLevels/reject", "what is rejected here is rejected at the agent"},
+		{"tool/agenttool", "remoteAgent.Watch", never("awayFor"), "TestAwayWhileItWaitsElsewhere", "a decision is waited for while its agent restarts"},
 		{"tool/agenttool", "remote.spoken", never("port()"), "TestHostileAgents/has an interface elsewhere", "the credential of an agent goes to the origin of its card only"},
 		{"tool/agenttool", "run.of", never("task Child"), "TestHostileAgents/answers another call", "an agent does not answer with the task of another call"},
 		{"tool/agenttool", "run.questionOf", use("tool.AskOutcome", "tool.AskConfirm"), "TestOutcomeThroughAgents", "an outcome at an agent is one here, and no word answers it"},

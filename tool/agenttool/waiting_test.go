@@ -233,8 +233,8 @@ func TestWorksLongerThanTheCall(t *testing.T) {
 	}
 }
 
-// An agent that is away while its task waits, for however long, changes nothing; it is away for a day
-// before a person is asked.
+// An agent that is away while its task waits changes nothing: its status neither within a minute, nor the
+// wait. It is away for a day before a person is asked.
 func TestAwayWhileItWaitsElsewhere(t *testing.T) {
 	t.Parallel()
 	l, s := newLooking(t, childWaits(""))
@@ -247,9 +247,12 @@ func TestAwayWhileItWaitsElsewhere(t *testing.T) {
 		s.Advance(30 * 24 * time.Hour)
 		l.looked(t, s)
 		l.away.Store(true)
-		for ; d > 0; d -= time.Second { // slowly: a call that is entered must not run out of time
+		for away := time.Duration(0); away < d; away += time.Second { // slowly: a call that is entered must not run out of time
 			s.Advance(time.Second)
 			<-time.After(10 * time.Millisecond)
+			if away < 50*time.Second && waitsElsewhere(t, s.Get(task.ID)) != text {
+				t.Fatalf("after %v it says something else", away)
+			}
 		}
 		l.away.Store(false)
 		l.looked(t, s)
