@@ -98,7 +98,7 @@ interop: ## 2 min | npm, PyPI | third-party clients; RUN='TestEndToEnd/curl' for
 	cd $(INTEROP) && go test -count=1 -timeout 15m $(if $(RUN),-run '$(RUN)') ./... $(INTEROPFLAGS)
 	cd $(INTEROP)/openapi && go test -count=1 ./...
 
-matrix: ## 20 min | npm, PyPI | every client in every state, while another person decides; INTEROPFLAGS=-update writes the table of docs/clients.md
+matrix: ## 14 min | npm, PyPI | every client in every state, while another person decides; INTEROPFLAGS=-update writes the table of docs/clients.md
 	cd $(INTEROP) && go test -count=1 -timeout 40m -run '^TestEndToEnd$$/^(prepare|matrix)$$' . -matrix $(INTEROPFLAGS)
 
 browser: ## 90 s | npm, chromium | the pages, against the program; RUN='regexp' for some
