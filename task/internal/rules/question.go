@@ -127,14 +127,15 @@ func (q *question) size() (n int, _ error) {
 // maxRepeated is up to how many bytes a question is published again because of a vote.
 const maxRepeated = 8 << 10
 
-// tellVotes publishes the question again, with the new votes, if it is short. Else it publishes how far
-// the approvals with new votes are, as progress of their calls, so that votes take little of the log.
+// tellVotes publishes the question again, with the new votes, if it is short or the state is another. Else it
+// publishes how far the approvals with new votes are, as progress of their calls, so that votes take little
+// of the log.
 func (d *asking) tellVotes(state a2a.TaskState, pending []*approval.Approval) error {
 	q, err := d.question(pending, nil)
 	if err != nil {
 		return err
 	}
-	if size, err := q.size(); err != nil || size <= maxRepeated {
+	if size, err := q.size(); err != nil || size <= maxRepeated || state != d.f.View.State() {
 		return d.sayQuestion(state, q)
 	}
 	for i := range d.events {

@@ -485,3 +485,17 @@ func TestProgramsAreNoPeople(t *testing.T) {
 	k.vote(1, service, approval.Reject, "")
 	k.wantEntries(0)
 }
+
+// After the vote of its client a task waits for others, however long the question is.
+func TestOwnVoteOnALongQuestion(t *testing.T) {
+	t.Parallel()
+	schema := amounts("")
+	schema["additionalProperties"] = true
+	k := newDesk(t, func(r *rules.Rules) { r.Policy = policy(t, two) }, &fake{name: "pay", schema: schema})
+	k.begin(task.PlannedCall{Tool: "pay", Args: json.RawMessage(`{"amount":1,"note":"` + strings.Repeat("x", 9<<10) + `"}`)})
+	k.wantState(a2a.TaskStateInputRequired)
+	k.mustPut(rules.Decisions{By: alice, Via: approval.ViaA2A, List: []approval.Decision{{ID: id(1), Type: approval.Approve}}})
+	if k.wantState(a2a.TaskStateWorking); !strings.HasPrefix(k.text(), "Waiting for approval by another person") {
+		t.Errorf("after its vote the client is told %.80q", k.text())
+	}
+}
