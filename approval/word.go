@@ -150,7 +150,7 @@ func WordTarget(approvals []*Approval, w Word) (one *Approval, why string) {
 
 // TextTarget returns the approval that plain text answers, whatever the text says; nil: none. It
 // is a question that a tool asked to have answered in words, if nothing else is pending, its gate
-// accepts text, and this conversation may answer it. Such an answer authorizes nothing. After a
+// accepts text, and it is not left to others than this conversation. Such an answer authorizes nothing. After a
 // restoration from a backup the text may have been sent before, about another question, and
 // answers none.
 func TextTarget(approvals []*Approval) *Approval {
@@ -164,7 +164,7 @@ func TextTarget(approvals []*Approval) *Approval {
 		}
 		one = a
 	}
-	if one == nil || one.Kind != KindQuestion || one.AskKind != string(tool.AskQuestion) || one.Schema != nil || one.Elsewhere() ||
+	if one == nil || one.Kind != KindQuestion || one.AskKind != string(tool.AskQuestion) || one.Schema != nil || one.Away() ||
 		one.Terms.NoText || one.restored() || !slices.Contains(one.Decisions(), Respond) {
 		return nil
 	}

@@ -275,3 +275,31 @@ func TestRemark(t *testing.T) {
 		t.Errorf("the planner is told %+v", l.remarks)
 	}
 }
+
+// A text of a client that may not answer a tool's question is a remark, too, and no refused answer.
+func TestRemarkBesideAQuestion(t *testing.T) {
+	t.Parallel()
+	l := &listener{steps: steps{list: []*task.Step{{Calls: []task.PlannedCall{{Tool: "book"}}}}}}
+	k := newDesk(t, func(r *rules.Rules) { r.Planner = l }, &fake{name: "book"})
+	service := alice
+	service.Kind = auth.KindService
+	in := followUp(t, service, &a2a.Message{ID: "first", Role: a2a.MessageRoleUser, Parts: a2a.ContentParts{a2a.NewTextPart("go")}})
+	d, err := rules.Create(k.rules, k.at(), rules.New{ID: deskTask, Message: in.Message, JSON: in.JSON, Context: k.rules.Readonly(t.Context(), service)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	k.goOn(d)
+	k.pauses("c1.1", tool.Suspension{Asks: []tool.Question{{ID: "which", Kind: tool.AskQuestion, Hint: "Which account?"}}})
+	k.wantState(a2a.TaskStateWorking)
+	if err := k.put(k.says("m1", "it is for the rent", service)); err != nil {
+		t.Fatalf("a remark = %v", err)
+	}
+	if k.one().Kind != approval.KindQuestion {
+		t.Error("the remark answers the question")
+	}
+	k.decide(id(1), approval.Respond)
+	k.returns("c1.1", `{}`)
+	if len(l.remarks) != 1 {
+		t.Errorf("the planner is told %+v", l.remarks)
+	}
+}
