@@ -40,11 +40,11 @@ func Interrupting(pending []*Approval) (s WaitingState) {
 	return s
 }
 
-// WaitsFor returns the value of a's Waits for a client that is d now: "" if d may decide a, and has not
-// given the only vote that it has.
+// WaitsFor returns the value of a's Waits for a client that is d now: "" if d may decide a, and the votes
+// for it leave d one to give.
 func (a *Approval) WaitsFor(d Decider) WaitingState {
 	switch {
-	case a.checkPerson(d) == nil && a.Voted(d.By) == nil:
+	case a.checkPerson(d) == nil && (len(a.Votes) == 0 || a.AddsVote(d.By)):
 		return ""
 	case a.AskKind == "auth":
 		return WaitsAuth

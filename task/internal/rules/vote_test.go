@@ -499,3 +499,37 @@ func TestOwnVoteOnALongQuestion(t *testing.T) {
 		t.Errorf("after its vote the client is told %.80q", k.text())
 	}
 }
+
+// A client that has no vote to give waits for the others: after its own vote, and after that of somebody
+// else for the same gate. It is asked again if an escalation gives it another vote.
+func TestClientWithoutAVoteWaits(t *testing.T) {
+	t.Parallel()
+	client := alice
+	client.Roles = []string{auth.RoleRequester, "finance", "treasury"}
+	for _, by := range []auth.Principal{client, voter("bob", "finance")} {
+		k := newDesk(t, func(r *rules.Rules) {
+			r.Policy = policy(t,
+				approval.Gate{Tool: "pay", Name: "money", Terms: approval.Terms{Approvers: &approval.Approvers{Roles: []string{"finance"}}}},
+				approval.Gate{Tool: "*", Name: "law", Terms: approval.Terms{
+					Approvers: &approval.Approvers{Roles: []string{"legal"}}, Escalate: approval.Escalation{After: time.Hour, AddRoles: []string{"treasury"}},
+				}})
+		}, &fake{name: "pay", schema: amounts("")})
+		k.planner.list = []*task.Step{{Calls: []task.PlannedCall{call("pay", 1)}}}
+		in := followUp(t, client, &a2a.Message{ID: "first", Role: a2a.MessageRoleUser, Parts: a2a.ContentParts{a2a.NewTextPart("go")}})
+		d, err := rules.Create(k.rules, k.at(), rules.New{ID: deskTask, Message: in.Message, JSON: in.JSON, Context: k.rules.Readonly(t.Context(), client)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		k.goOn(d)
+		k.wantState(a2a.TaskStateInputRequired)
+		k.vote(1, by, approval.Approve, "")
+		if k.wantState(a2a.TaskStateWorking); !strings.HasPrefix(k.text(), "Waiting for approval by 1 of role legal;") {
+			t.Errorf("after the vote of %s the client is told %q", by.Subject, k.text())
+		}
+		k.now = k.now.Add(time.Hour)
+		k.mustPut(rules.Waiting{Row: k.dueRow(task.DueEscalate, id(1))})
+		k.wantState(a2a.TaskStateInputRequired)
+		k.mustPut(k.says("yes", "yes", client))
+		k.wantEntries(1)
+	}
+}
