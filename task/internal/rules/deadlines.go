@@ -95,10 +95,13 @@ func (d *Draft) escalate(a *fold.Approval) error {
 	due, now, at, before := removed(escalation(&a.Approval)), a.Approval, d.now().Time(), a.Waits
 	now.Escalated = &at
 	e := &event.ApprovalEscalated{ID: a.ID, At: at, Waits: now.WaitsFor(d.client())}
-	if err := d.tellAgain(a, due, event.KindEscalated, e, approval.AuditEscalated, task.NotifyEscalated); err != nil || e.Waits == before {
+	if err := d.tellAgain(a, due, event.KindEscalated, e, approval.AuditEscalated, task.NotifyEscalated); err != nil {
 		return err
 	}
-	d.quiet = false // the client is told
+	if more := len(a.Terms.Escalate.AddRoles) > 0 && a.Away() && d.openRoom() >= d.rules.Limits.Event; e.Waits == before && !more {
+		return nil
+	}
+	d.quiet = false // the client is told, and for whom it waits
 	return d.tellParked()
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/google/go-cmp/cmp"
 
 	"a2a-server/approval"
@@ -80,6 +81,18 @@ func TestRemindersGoWithTheirApproval(t *testing.T) {
 	k.vote(1, voter("tara", "treasury"), approval.Approve, "")
 	k.wantEntries(1)
 	k.wantNoDue()
+}
+
+// After an escalation the status names the roles that it has added, also to a client that goes on waiting.
+func TestEscalationIsToldToTheClient(t *testing.T) {
+	t.Parallel()
+	k := waitingDesk(t, "")
+	k.now = k.now.Add(2 * time.Hour)
+	k.mustPut(rules.Waiting{Row: k.dueRow(task.DueEscalate, id(1))})
+	k.wantState(a2a.TaskStateWorking)
+	if want := "Waiting for approval by somebody with the role finance or somebody with the role treasury until "; !strings.HasPrefix(k.text(), want) {
+		t.Errorf("the status says %q, want %q", k.text(), want)
+	}
 }
 
 // A refused extension says what to do instead.
