@@ -101,15 +101,18 @@ func ReadWord(text string) (w Word, ok bool) {
 // limited reports whether words that follow a yes may change or limit it: they have a number, or a
 // word that does so in English. Then the yes is none, because the call would run as it was shown.
 func limited(words string) bool {
-	return strings.ContainsFunc(words, unicode.IsDigit) || slices.ContainsFunc(strings.FieldsFunc(strings.ToLower(words), func(r rune) bool { return !unicode.IsLetter(r) }), func(word string) bool {
+	return strings.ContainsFunc(words, unicode.IsNumber) || slices.ContainsFunc(strings.FieldsFunc(strings.ToLower(words), func(r rune) bool { return !unicode.IsLetter(r) }), func(word string) bool {
 		return slices.Contains(limiting, word)
 	})
 }
 
-// limiting are the words of a condition; "don't" is don and t.
+// limiting are the words of a condition, or of a number; "don't" is don and t.
 var limiting = []string{
-	"after", "although", "before", "but", "cancel", "change", "don", "dont", "edit", "except", "first", "half", "hold", "however", "if", "instead", "just", "less", "make", "max", "maximum",
-	"maybe", "more", "never", "no", "not", "once", "only", "or", "provided", "rather", "reject", "same", "should", "stop", "t", "then", "though", "unless", "until", "up", "use", "wait", "when", "with", "without",
+	"after", "although", "assume", "assuming", "before", "but", "cancel", "change", "condition", "don", "dont", "edit", "except", "first", "given", "half", "hold", "however", "if", "instead", "just",
+	"later", "less", "limit", "long", "make", "max", "maximum", "maybe", "minus", "more", "never", "next", "no", "not", "once", "only", "or", "pending", "provided", "providing", "rather", "reject", "same",
+	"should", "split", "stop", "subject", "t", "then", "though", "till", "tomorrow", "unless", "until", "up", "use", "wait", "when", "while", "with", "without", "wrong",
+	"zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "fifteen", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety",
+	"hundred", "thousand", "million", "quarter", "third",
 }
 
 // RefusesText returns why no text answers a, be it a word or JSON, as the rest of a sentence;
