@@ -38,6 +38,7 @@ type batch struct {
 	phase    store.Phase          // zero: stays
 	fence    bool                 // take it
 	settles  bool                 // see Settles
+	kept     bool                 // a deadline has passed that the status may name
 	voted    bool                 // a person has voted in it
 	decider  *decider             // who decides by it; nil: nobody, or see decides
 	troubled bool                 // a call has been postponed in it

@@ -35,7 +35,7 @@ func (d *Draft) expire(a *fold.Approval) (ended bool, err error) {
 	due, passed := removed(expiry(&a.Approval)), a.Deadline
 	state, resolution, kept := approval.Expire(&a.Approval, d.at.Now)
 	if kept {
-		d.settles = true
+		d.settles, d.kept = true, true
 		d.due = append(d.due, due)
 		if err := d.add(event.KindKept, &event.ApprovalKept{ID: a.ID, At: d.at.Now}); err != nil {
 			return false, err

@@ -95,6 +95,24 @@ func TestEscalationIsToldToTheClient(t *testing.T) {
 	}
 }
 
+// After a deadline that keeps an approval the status names no deadline any more.
+func TestPassedDeadlineIsNotSaid(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{task.DueExpiry, task.DueRemind} {
+		k := waitingDesk(t, approval.ExpiryKeeps)
+		row := k.dueRow(kind, id(1))
+		k.now = k.now.Add(4 * time.Hour)
+		if kind == task.DueExpiry {
+			k.mustPut(rules.Expiry{Row: row})
+		} else {
+			k.mustPut(rules.Waiting{Row: row})
+		}
+		if k.wantState(a2a.TaskStateWorking); k.one().Deadline != nil || strings.Contains(k.text(), "until ") || strings.Contains(k.text(), "Deadline: ") {
+			t.Errorf("after the row %s the status says %q", kind, k.text())
+		}
+	}
+}
+
 // A refused extension says what to do instead.
 func TestExtensionIsRefused(t *testing.T) {
 	t.Parallel()
