@@ -68,7 +68,7 @@ func (a *Approval) Awaited() string {
 	if t := a.Tally(); t != nil && t.Missing != "" {
 		switch {
 		case t.Missing == "1 more":
-			return "another person"
+			return a.anybody()
 		case strings.HasSuffix(t.Missing, " more"):
 			return t.Missing + " people"
 		}
@@ -76,7 +76,7 @@ func (a *Approval) Awaited() string {
 	}
 	by := a.Approvers()
 	if by == nil || len(by.All) > 0 || len(by.Roles)+len(by.Subjects) == 0 {
-		return "another person"
+		return a.anybody()
 	}
 	var names []string
 	for _, role := range by.Roles {
@@ -86,4 +86,12 @@ func (a *Approval) Awaited() string {
 		names = append(names, visible.Clip(subject, 100))
 	}
 	return strings.Join(names, " or ") + by.Whom()
+}
+
+// anybody returns who decides a if no gate names anybody: the requester, too, where only the way is another.
+func (a *Approval) anybody() string {
+	if a.Elsewhere() && len(a.Votes) == 0 && a.checkPerson(Decider{By: a.Requester, Via: ViaAPI}) == nil {
+		return "a person elsewhere"
+	}
+	return "another person"
 }

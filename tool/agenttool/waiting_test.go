@@ -83,7 +83,7 @@ func TestWaitsElsewhere(t *testing.T) {
 			all := []*a2aservertest.Server{leaf, middle, top}
 			task := top.Send("/shop /bank /pay amount=5 to=bob")
 			text := waitsElsewhere(t, task)
-			if !strings.HasPrefix(text, "shop/bank waits for another person until ") || !strings.HasSuffix(text, "; the result follows by itself.") {
+			if !strings.HasPrefix(text, "shop/bank waits for a person elsewhere until ") || !strings.HasSuffix(text, "; the result follows by itself.") {
 				t.Errorf("it says %q", text)
 			}
 			for _, d := range []time.Duration{6 * time.Minute, 25 * time.Hour} {

@@ -303,3 +303,27 @@ func TestRemarkBesideAQuestion(t *testing.T) {
 		t.Errorf("the planner is told %+v", l.remarks)
 	}
 }
+
+// Where the requester may decide, only not as the A2A client, the status does not say that another person does.
+func TestWaitForARequesterElsewhere(t *testing.T) {
+	t.Parallel()
+	k := newDesk(t, nil, &fake{name: "book"})
+	k.begin(task.PlannedCall{Tool: "book"})
+	k.pauses("c1.1", tool.Suspension{Asks: []tool.Question{{ID: "login", Kind: tool.AskAuth, Hint: "Sign in."}}})
+	if k.wantState(a2a.TaskStateAuthRequired); !strings.HasPrefix(k.text(), "Waiting for a sign-in by a person elsewhere") {
+		t.Errorf("of a login the status says %q", k.text())
+	}
+	if err := k.put(rules.Decisions{By: alice, Via: approval.ViaAPI, List: []approval.Decision{{ID: id(1), Type: approval.Respond, Response: []byte(`"in"`)}}}); err != nil {
+		t.Errorf("the requester signs in = %v", err)
+	}
+
+	for _, eyes := range []bool{false, true} {
+		k = voteDesk(t, approval.Gate{Tool: "pay", Terms: approval.Terms{Elsewhere: true, FourEyes: eyes}})
+		if want := map[bool]string{false: "a person elsewhere", true: "another person"}[eyes]; !strings.HasPrefix(k.text(), "Waiting for approval by "+want) {
+			t.Errorf("with four eyes %t the status says %q", eyes, k.text())
+		}
+		if err := k.votes(1, alice, approval.Approve, ""); (err == nil) == eyes {
+			t.Errorf("with four eyes %t the requester decides = %v", eyes, err)
+		}
+	}
+}
