@@ -19,6 +19,9 @@ type Word struct {
 	Code   string       // of the question, in lower case
 }
 
+// RemarkKey is the metadata key, with the value true, of a message whose words decide nothing.
+const RemarkKey = "urn:a2a-server:remark"
+
 // MaxWrongCodes is how many wrong codes are typed for an approval before no word that needs a
 // code decides it any longer.
 const MaxWrongCodes = 5

@@ -1,6 +1,10 @@
 package dialect
 
-import "github.com/a2aproject/a2a-go/v2/a2a"
+import (
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"a2a-server/approval"
+)
 
 // The URIs of the supported extensions.
 const (
@@ -14,7 +18,7 @@ const (
 
 // RemarkKey is the metadata key, with the value true, of a message that decides nothing, whatever
 // its text says: the message of a client that has other ways to decide, such as buttons.
-const RemarkKey = "urn:a2a-server:remark"
+const RemarkKey = approval.RemarkKey
 
 // Extensions returns the extensions for the agent card. None is required: clients may
 // answer an approval in any dialect. The caller owns the slice.

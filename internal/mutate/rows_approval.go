@@ -25,7 +25,7 @@ func approvalRows() []row {
 		{"approval", "Approval.checkPerson", never("FourEyes"), "TestCheck/four eyes, the requester", "four eyes: who asked for the call does not approve it"},
 		{"approval", "Approval.WaitsFor", never("checkPerson"), "task/internal/rules TestApprovalByTheClientIsInputRequired", "a task whose client may decide is input-required"},
 		{"task/internal/fold", "Fold.SaysItWaited", returns("false"), "task/internal/rules TestRemark", "a task says that it waits no longer than it does"},
-		{"task/internal/rules", "FollowUp.remark", never("ReadWord"), "TestRemark", "a word of decision that decides nothing is refused"},
+		{"task/internal/rules", "FollowUp.remark", never("saidWord"), "TestRemark", "a word of decision that decides nothing is refused"},
 		{"approval", "Approval.mayDecide", always("Whole"), "TestCheck/another requester", "an approver decides in the tenant, and nobody else for others"},
 		{"approval", "Approvers.Include", always("Include"), "TestCheck/approvers, of one gate only", "whoever decides is an approver of each rule that asks"},
 		{"approval", "Approval.QuestionDigest", zero("a.Payload"), "TestQuestionDigest", "a digest covers the payload that is shown"},

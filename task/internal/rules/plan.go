@@ -232,7 +232,7 @@ func (d *advancing) progress() (*task.Progress, error) {
 				return nil, fmt.Errorf("decode message: %w", err)
 			}
 		}
-		switch _, word := approval.ReadWord(textOf(msg)); {
+		switch _, word := saidWord(msg); {
 		case m.For == event.ForPlanner:
 			p.Messages = append(p.Messages, task.PlannerMessage{Message: msg, After: m.Step})
 		case !word: // which decided nothing

@@ -244,7 +244,7 @@ func TestClientThatHasVoted(t *testing.T) {
 }
 
 // A message to a task that waits for others is a remark: it is kept, told to the planner with the result,
-// and decides nothing. A word that decides is refused with the deciders. After the decision the status
+// and decides nothing. A word that decides is refused with the deciders, unless it is marked as a remark. After the decision the status
 // does not say any more that the task waits.
 func TestRemark(t *testing.T) {
 	t.Parallel()
@@ -266,12 +266,15 @@ func TestRemark(t *testing.T) {
 	if err := k.put(k.says("m2", "it is for the rent", alice)); !errors.Is(err, rules.ErrDuplicate) {
 		t.Errorf("the same remark again = %v", err)
 	}
+	marked := k.says("m3", "No: I have called them", alice).Message
+	marked.Metadata = map[string]any{approval.RemarkKey: true}
+	k.mustPut(followUp(t, alice, marked))
 	k.decide(id(1), approval.Approve)
 	if k.wantState(a2a.TaskStateWorking); k.text() != "" {
 		t.Errorf("while the call runs, the status says %q", k.text())
 	}
 	k.returns("c1.1", `{}`)
-	if len(l.remarks) != 1 || l.remarks[0].Message.Parts[0].Text() != "it is for the rent" || l.remarks[0].After != 1 {
+	if len(l.remarks) != 2 || l.remarks[0].Message.Parts[0].Text() != "it is for the rent" || l.remarks[0].After != 1 {
 		t.Errorf("the planner is told %+v", l.remarks)
 	}
 }

@@ -193,10 +193,10 @@ func (in *FollowUp) maySend() error {
 }
 
 // remark keeps a message that came while others than the client decide about all of pending, or at the
-// agents that the task has called. A word that sounds like a decision is refused: its sender would
-// believe that it counts.
+// agents that the task has called. A word that sounds like a decision is refused, unless it is marked as a
+// remark: its sender would believe that it counts.
 func (in *FollowUp) remark(d *Draft, pending []*approval.Approval, received *event.MessageReceived) error {
-	if word, is := approval.ReadWord(textOf(in.Message)); is {
+	if word, is := saidWord(in.Message); is {
 		var decides *approval.Approval
 		var by string
 		if len(pending) > 0 {
@@ -215,4 +215,12 @@ func (in *FollowUp) remark(d *Draft, pending []*approval.Approval, received *eve
 	}
 	received.For = event.ForRemark
 	return d.receive(received)
+}
+
+// saidWord returns the word of decision that a message is, if it is not marked as a remark.
+func saidWord(m *a2a.Message) (w approval.Word, is bool) {
+	if m.Metadata[approval.RemarkKey] != nil {
+		return approval.Word{}, false
+	}
+	return approval.ReadWord(textOf(m))
 }
