@@ -30,11 +30,8 @@ func (e *Engine) looksWait(row *store.Due) bool {
 	return unsettled || row.Kind != task.DueLook || !e.env.Held().IsZero()
 }
 
-// The rows whose work is done at once.
-const (
-	dueWorkers  = 16
-	lookWorkers = 64
-)
+// dueWorkers is for how many rows work is done at once; looks have [call.Looks].
+const dueWorkers = 16
 
 // look has the tool of a suspended call look at the call, and does what follows. The row stays, and
 // the look is repeated, until the call is entered or ends.

@@ -12,6 +12,7 @@ import (
 	"a2a-server/internal/share"
 	"a2a-server/store"
 	"a2a-server/task"
+	"a2a-server/task/engine/internal/call"
 	"a2a-server/task/engine/internal/due"
 	"a2a-server/task/engine/internal/env"
 	"a2a-server/task/engine/internal/processors"
@@ -59,7 +60,7 @@ func New(cfg Config) (*Engine, error) {
 		e.reader.Unsettled.Store(restored[i].id, restored[i].restorations())
 	}
 	e.due = due.New(e.env, due.Config{Workers: dueWorkers}, e.dueWaits, e.handleDue)
-	e.looks = due.New(e.env, due.Config{Workers: lookWorkers, Until: task.LookTime}, e.looksWait, e.look)
+	e.looks = due.New(e.env, due.Config{Workers: call.Looks, Until: task.LookTime}, e.looksWait, e.look)
 	e.turns = turn.New(turn.Config{
 		Env: e.env, Reader: e.reader, Presenter: cfg.Presenter, Memory: cfg.Memory, Rank: cfg.Rank, WholeText: cfg.WholeText,
 		Committed: e.committed, Queued: e.observers.queued,

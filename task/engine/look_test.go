@@ -228,6 +228,28 @@ func TestSlowLooksDelayNothing(t *testing.T) {
 	})
 }
 
+// Looks of several tools that hang delay no look of another tool.
+func TestLooksOfManySlowToolsDelayNothing(t *testing.T) {
+	inMemory(t, func(t *testing.T, w *world) {
+		bank := newWatcher("bank", finance("1"))
+		tools := []tool.Tool{bank}
+		for i := range 5 {
+			slow := newWatcher(fmt.Sprint("slow", i), finance("1"))
+			slow.hang = true
+			tools = append(tools, slow)
+		}
+		w.startTools(tools...)
+		for n := range 150 {
+			w.begin(w.calls(fmt.Sprint("slow", n%5), args{}))
+		}
+		id := w.begin(w.calls("bank", args{}))
+		synctest.Wait()
+		bank.set(func() { bank.done = true })
+		pass(5 * time.Second)
+		w.wantState(w.get(id), a2a.TaskStateCompleted)
+	})
+}
+
 // The status of a task changes at most once a second, however many agents begin and end to wait, names
 // all of them in the end, and says it beside a call that runs.
 func TestStatusOfManyWaits(t *testing.T) {

@@ -11,15 +11,29 @@ import (
 	"a2a-server/tool"
 )
 
-// maxLooks is how many looks of a tool may run at once, so that a tool that is slow leaves room for the
-// others.
-const maxLooks = 16
+// Looks are the looks that may run at once, and maxLooks those of a tool.
+const (
+	Looks    = 64
+	maxLooks = 16
+)
+
+// takeLook takes the place of a look of a tool, which has at least one, and at most half of what all
+// tools leave free: tools that are slow leave room for the others, however many they are.
+func (c *Runs) takeLook(name string) bool {
+	c.looking.Lock()
+	defer c.looking.Unlock()
+	all, _ := c.looks.Total()
+	if own := c.looks.Held(name); own > 0 && 2*own >= Looks-all {
+		return false
+	}
+	return c.looks.Take(name, 1) == nil
+}
 
 // Look has the tool of a suspended call look at it, in the context of the task's owner. Without same
 // and waits the call is to be entered; so is a call that cannot be looked at. looked is false while too
 // many looks of the tool run.
 func (c *Runs) Look(call *fold.Call, f *fold.Fold) (waits []tool.Waiting, same, looked bool) {
-	if c.looks.Take(call.Tool, 1) != nil {
+	if !c.takeLook(call.Tool) {
 		return nil, false, false
 	}
 	ctx, cancel := c.env.Within(c.env.Ctx, tool.WatchTime, context.DeadlineExceeded)

@@ -6,6 +6,7 @@ package call
 import (
 	"math"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"a2a-server/internal/share"
@@ -44,6 +45,7 @@ type Runs struct {
 	active    env.Group             // runs that were not given up, for which a stop waits for a bounded time
 	abandoned *share.Shares[string] // runs that do not end after they were told to, by tool
 	looks     *share.Shares[string] // looks at suspended calls that have not returned, by tool
+	looking   sync.Mutex            // held while a look takes its place
 	held      heldCalls
 }
 
