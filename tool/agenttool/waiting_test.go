@@ -282,3 +282,29 @@ func TestWaitsNoLongerThanItSays(t *testing.T) {
 		return s.Get(task.ID).Status.State == a2a.TaskStateInputRequired
 	}, s)
 }
+
+// A child that says impossible times waits all the same, as does one that comes to say them.
+func TestWaitsWithImpossibleTimes(t *testing.T) {
+	t.Parallel()
+	for name, times := range map[string]string{
+		"since after":  `"since": "9999-12-31T23:59:59-23:00"`,
+		"since before": `"since": "0000-01-01T00:00:00+23:00"`,
+		"expires":      `"since": "2026-01-01T00:00:00Z", "expires": "9999-12-31T23:59:59-23:00"`,
+		"no since":     `"agent": "x"`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			impossible := fmt.Sprintf(`{"state": "TASK_STATE_WORKING", "message": {"messageId": "m", "role": "ROLE_AGENT", "parts": [{"text": "x"}], "metadata": {%q:
+				{"type": "approval_request", "approvals": [], "elsewhere": [{"id": "w1", "waitsFor": "the board", %s}]}}}}`, dialect.URI, times)
+			for _, first := range []string{impossible, childWaits("")} {
+				l, s := newLooking(t, first)
+				id := s.Send("/it hello").ID
+				waitsElsewhere(t, s.Get(id))
+				l.says(impossible)
+				passes(t, func() bool { return strings.Contains(waitsElsewhere(t, s.Get(id)), "the board") }, s)
+				l.says(childDone)
+				passes(t, func() bool { return s.Get(id).Status.State == a2a.TaskStateCompleted }, s)
+			}
+		})
+	}
+}

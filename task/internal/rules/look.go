@@ -158,11 +158,17 @@ func (d *asking) shownWaits(c *fold.Call, waits []tool.Waiting) []tool.Waiting {
 		if d.hides(c) {
 			w.WaitsFor = ""
 		}
-		w.Since = w.Since.UTC().Truncate(time.Millisecond)
-		if w.Expires = w.Expires.UTC().Truncate(time.Millisecond); w.Expires.Year() > 9999 {
-			w.Expires = time.Time{}
-		}
+		w.Since, w.Expires = shownTime(w.Since), shownTime(w.Expires)
 		shown = append(shown, w)
 	}
 	return shown
+}
+
+// shownTime returns a time of a [tool.Waiting] as statuses show it, zero if JSON has no form for it: an
+// agent's offset can move a year out of its four digits.
+func shownTime(t time.Time) time.Time {
+	if t = t.UTC().Truncate(time.Millisecond); t.Year() < 0 || t.Year() > 9999 {
+		return time.Time{}
+	}
+	return t
 }
