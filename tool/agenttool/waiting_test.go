@@ -3,6 +3,7 @@ package agenttool_test
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -304,6 +305,37 @@ func TestWaitsWithImpossibleTimes(t *testing.T) {
 				passes(t, func() bool { return strings.Contains(waitsElsewhere(t, s.Get(id)), "the board") }, s)
 				l.says(childDone)
 				passes(t, func() bool { return s.Get(id).Status.State == a2a.TaskStateCompleted }, s)
+			}
+		})
+	}
+}
+
+// An agent that takes requests and never answers them is away, too: a person is asked after a day.
+func TestHangsWhileItIsLookedAt(t *testing.T) {
+	t.Parallel()
+	for name, status := range map[string]string{"works": childWorks, "waits": childWaits("")} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l, s := newLooking(t, status)
+			var hangs atomic.Bool
+			answers := l.Config.Handler
+			l.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if hangs.Load() {
+					_, _ = io.Copy(io.Discard, r.Body) // else nothing says that the client leaves
+					<-r.Context().Done()
+					return
+				}
+				answers.ServeHTTP(w, r)
+			})
+			id := begin(t, s, "/it hello")
+			l.looked(t, s)
+			hangs.Store(true)
+			passes(t, func() bool {
+				s.Advance(20 * time.Minute)
+				return s.Get(id).Status.State == a2a.TaskStateInputRequired
+			}, s)
+			if asked := s.Pending(s.Get(id)); len(asked) != 1 || asked[0].Kind != approval.KindOutcome {
+				t.Errorf("it asks %+v, want whether it has run", asked)
 			}
 		})
 	}

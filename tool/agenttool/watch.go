@@ -25,23 +25,25 @@ func (t *remoteAgent) Watch(ctx tool.Context, raw json.RawMessage) ([]tool.Waiti
 	if err := json.Unmarshal(raw, &r.state); err != nil {
 		return nil, err
 	}
+	// A look that hangs is given up before it can say so. The next one does.
+	if away := t.awayFor(r.state.Child); r.overdue() || r.state.Seen != "" && away >= maxAway {
+		t.back(r.state.Child)
+		return nil, nil
+	}
 	client, err := t.remote.connect(ctx)
 	var child *a2a.Task
 	if err == nil {
 		r.client = client
 		child, err = r.get()
 	}
-	switch {
-	case errors.Is(err, a2a.ErrTaskNotFound):
-		return nil, err
-	case err != nil && (r.state.Seen == "" || t.awayFor(r.state.Child) < maxAway) && !r.overdue():
+	if err != nil && !errors.Is(err, a2a.ErrTaskNotFound) {
 		return nil, tool.ErrUnchanged
-	case err != nil:
-		t.back(r.state.Child)
-		return nil, err
 	}
 	t.back(r.state.Child)
-	if child.ID != r.state.Child || r.seenOf(&child.Status) != r.state.Seen || r.overdue() {
+	if err != nil {
+		return nil, err
+	}
+	if child.ID != r.state.Child || r.seenOf(&child.Status) != r.state.Seen {
 		return nil, nil
 	}
 	if waits := r.waits(&child.Status); len(waits) > 0 {
@@ -50,7 +52,7 @@ func (t *remoteAgent) Watch(ctx tool.Context, raw json.RawMessage) ([]tool.Waiti
 	return nil, tool.ErrUnchanged
 }
 
-// awayFor returns for how long a child cannot be looked at, from the first time on.
+// awayFor returns for how long a child could not be looked at, from the beginning of the first such look on.
 func (t *remoteAgent) awayFor(child a2a.TaskID) time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
