@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -453,5 +454,35 @@ func TestStuckChildrenStopNoTimers(t *testing.T) {
 		other := w.begin(w.calls("doze", args{}))
 		time.Sleep(24 * time.Hour)
 		w.wantState(w.get(other), a2a.TaskStateCompleted)
+	})
+}
+
+// hangsUp is a watcher whose jobs cannot be stopped: its agent does not answer.
+type hangsUp struct{ *watcher }
+
+func (hangsUp) StopJob(ctx tool.Context, _ json.RawMessage) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// Tasks that are canceled while their agent does not answer delay no deadline of other tasks.
+func TestCancelsAtASlowAgentDelayNothing(t *testing.T) {
+	inMemory(t, func(t *testing.T, w *world) {
+		slow := hangsUp{newWatcher("slow", finance("1"))}
+		nap, naps := sleeper(5*time.Second, 0)
+		w.startTools(slow, nap)
+		var all []a2a.TaskID
+		for range 64 {
+			all = append(all, w.begin(w.calls("slow", args{})))
+		}
+		synctest.Wait()
+		asleep := w.begin(w.calls(nap.Name(), args{}))
+		synctest.Wait()
+		for _, id := range all {
+			w.cancel(id)
+		}
+		pass(6 * time.Second)
+		w.wantState(w.get(asleep), a2a.TaskStateCompleted)
+		naps.want(t, 2)
 	})
 }

@@ -18,10 +18,16 @@ import (
 // its operator. Retries go on then: they ask about calls whose tools were out of reach, and start
 // only calls that were approved since.
 func (e *Engine) dueWaits(row *store.Due) bool {
-	if _, unsettled := e.reader.Unsettled.Load(row.Task); unsettled || row.Kind == task.DueLook {
+	if _, unsettled := e.reader.Unsettled.Load(row.Task); unsettled || row.Kind == task.DueLook || row.Kind == task.DueChildCancel {
 		return true
 	}
-	return (row.Kind == task.DueWake && !rules.Retries(row) || row.Kind == task.DueChildCancel) && !e.env.Held().IsZero()
+	return row.Kind == task.DueWake && !rules.Retries(row) && !e.env.Held().IsZero()
+}
+
+// cancelsWait is dueWaits for the cancels of work that calls have running elsewhere.
+func (e *Engine) cancelsWait(row *store.Due) bool {
+	_, unsettled := e.reader.Unsettled.Load(row.Task)
+	return unsettled || row.Kind != task.DueChildCancel || !e.env.Held().IsZero()
 }
 
 // looksWait is dueWaits for the looks at suspended calls.
@@ -30,7 +36,7 @@ func (e *Engine) looksWait(row *store.Due) bool {
 	return unsettled || row.Kind != task.DueLook || !e.env.Held().IsZero()
 }
 
-// dueWorkers is for how many rows work is done at once; looks have [call.Looks].
+// dueWorkers is for how many rows work is done at once, and cancels; looks have [call.Looks].
 const dueWorkers = 16
 
 // look has the tool of a suspended call look at the call, and does what follows. The row stays, and

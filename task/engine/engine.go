@@ -60,6 +60,7 @@ func New(cfg Config) (*Engine, error) {
 		e.reader.Unsettled.Store(restored[i].id, restored[i].restorations())
 	}
 	e.due = due.New(e.env, due.Config{Workers: dueWorkers}, e.dueWaits, e.handleDue)
+	e.cancels = due.New(e.env, due.Config{Workers: dueWorkers}, e.cancelsWait, e.handleDue)
 	e.looks = due.New(e.env, due.Config{Workers: call.Looks, Until: task.LookTime}, e.looksWait, e.look)
 	e.turns = turn.New(turn.Config{
 		Env: e.env, Reader: e.reader, Presenter: cfg.Presenter, Memory: cfg.Memory, Rank: cfg.Rank, WholeText: cfg.WholeText,
@@ -80,6 +81,7 @@ func (e *Engine) committed(d *rules.Draft) {
 	}
 	if d.HasDue() {
 		e.due.Wake()
+		e.cancels.Wake()
 	}
 	if d.HasLooks() {
 		e.looks.Wake()
@@ -127,6 +129,11 @@ func (e *Engine) work(ctx context.Context) error {
 	e.env.Begin(func() {
 		if err := e.looks.Run(ctx); err != nil {
 			e.env.Log.Error().Err(err).Msg("suspended calls are not looked at any more; restart the server")
+		}
+	})
+	e.env.Begin(func() {
+		if err := e.cancels.Run(ctx); err != nil {
+			e.env.Log.Error().Err(err).Msg("work of canceled calls is not canceled elsewhere any more; restart the server")
 		}
 	})
 	return e.due.Run(ctx)

@@ -316,6 +316,7 @@ func (r *restoration) resume(ctx context.Context, by auth.Principal) (moment tim
 func (r *restoration) resumed() {
 	r.env.Resume()
 	r.due.Wake()
+	r.cancels.Wake()
 	r.looks.Wake()
 }
 
