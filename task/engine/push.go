@@ -158,26 +158,6 @@ func (e *Engine) pushRow(ctx context.Context, scope store.Scope, id store.TaskID
 	return &w, err
 }
 
-// hasPush reports whether a task has the webhook of a message.
-func (e *Engine) hasPush(ctx context.Context, id store.TaskID, s Send) (bool, error) {
-	rows, err := e.env.Store.Rows(ctx, ScopeFor(s.By, auth.Push), store.RowQuery{Kind: task.RowPush, Task: id})
-	for i := range rows.Rows {
-		w, err := task.ParseWebhook(&rows.Rows[i])
-		if err != nil {
-			return false, err
-		}
-		secrets, err := w.Open(id, e.cfg.Push.Open)
-		c := PushConfig{w.ID, secrets.URL, secrets.Token, w.Scheme, secrets.Credentials, w.Version}
-		if s.Push.ID == "" {
-			c.ID = ""
-		}
-		if err == nil && c == *s.Push {
-			return true, nil
-		}
-	}
-	return false, err
-}
-
 // Push returns a webhook of a task of by's, without its token and credentials. If there is no such
 // webhook, or no such task, the error is [task.ErrTaskNotFound].
 func (e *Engine) Push(ctx context.Context, by auth.Principal, id ID, config string) (PushConfig, error) {

@@ -71,33 +71,6 @@ func (w *world) parkedTask() store.TaskID {
 	return mustID(got.ID)
 }
 
-// A message that is sent again with another webhook, by a process that has started anew, sets that one, too,
-// while its task has not ended; with the same one it changes nothing.
-func TestWebhookOfARepeatedMessage(t *testing.T) {
-	t.Parallel()
-	w, _ := pushWorld(t)
-	m := w.calls("transfer", args{"amount": 1, "to": "x"})
-	send := func(url string) store.TaskID {
-		c := webhook("")
-		c.URL = url
-		sent, err := w.engine.Send(w.ctx(), engine.Send{By: alice, Message: m, Push: &c})
-		w.must(err)
-		w.await(sent)
-		return sent.Task
-	}
-	id := send("https://example.com/old")
-	for _, url := range []string{"https://example.com/old", "https://example.com/new", "https://example.com/new"} {
-		if again := send(url); again != id {
-			t.Fatalf("the message again made %s, want %s", again, id)
-		}
-	}
-	page, err := w.engine.PushList(w.ctx(), alice, id, 10, "")
-	w.must(err)
-	if len(page.Configs) != 2 || page.Configs[0].URL == page.Configs[1].URL {
-		t.Errorf("the task has the webhooks %+v, want the old and the new one", page.Configs)
-	}
-}
-
 // A webhook is set, read, listed in pages, whose tokens are of that task, replaced and deleted;
 // deleting it again changes nothing; and none of it wakes the task.
 func TestWebhooks(t *testing.T) {

@@ -94,7 +94,7 @@ func (e *Engine) create(ctx context.Context, s Send, raw []byte) (*Sent, error) 
 		if id, repeats, err := e.repeats(ctx, scope, rules.MessageHash(s.By, raw)); err != nil {
 			return nil, tasklog.Translate(err)
 		} else if repeats {
-			return e.repeated(ctx, s, &Sent{Task: id, scope: scope})
+			return &Sent{Task: id, Duplicate: true, scope: scope}, nil
 		}
 	}
 	if held := e.env.Held(); !held.IsZero() {
@@ -118,17 +118,13 @@ func (e *Engine) create(ctx context.Context, s Send, raw []byte) (*Sent, error) 
 		return nil, tasklog.Translate(err)
 	}
 	if s.Push != nil {
-		c := *s.Push
-		if n.Webhook, err = e.webhook(ctx, s.By, scope, n.ID, &c, true /* created */); err != nil {
+		if n.Webhook, err = e.webhook(ctx, s.By, scope, n.ID, s.Push, true /* created */); err != nil {
 			return nil, err
 		}
 	}
 	sent := &Sent{Task: n.ID, scope: scope}
 	var used store.Disk
 	if sent.landed, used, err = e.turns.Create(ctx, scope, n); err != nil {
-		if d, ok := errors.AsType[*store.DuplicateError](err); ok {
-			return e.repeated(ctx, s, &Sent{Task: d.Task, scope: scope})
-		}
 		return e.refused(sent, err)
 	}
 	e.disk.look(e.env, scope, used)
@@ -138,26 +134,12 @@ func (e *Engine) create(ctx context.Context, s Send, raw []byte) (*Sent, error) 
 	return sent, nil
 }
 
-// repeated returns the outcome of a message that was sent before. A webhook that came with it is set unless the
-// task has it: the process that repeats the message may listen elsewhere. A task that has ended needs none.
-func (e *Engine) repeated(ctx context.Context, s Send, sent *Sent) (*Sent, error) {
-	sent.Duplicate = true
-	if s.Push == nil {
-		return sent, nil
-	}
-	has, err := e.hasPush(ctx, sent.Task, s)
-	if err == nil && !has {
-		_, err = e.SetPush(ctx, s.By, sent.Task, *s.Push)
-	}
-	if _, ended := errors.AsType[*task.StateError](err); err != nil && !ended {
-		return nil, tasklog.Translate(err)
-	}
-	return sent, nil
-}
-
-// refused translates the store's refusal of a create into an error that says which limit the caller has
-// reached.
+// refused translates the store's refusal of a create: into the task that the message
+// created before, or into an error that says which limit the caller has reached.
 func (e *Engine) refused(sent *Sent, err error) (*Sent, error) {
+	if d, ok := errors.AsType[*store.DuplicateError](err); ok {
+		return &Sent{Task: d.Task, Duplicate: true, scope: sent.scope}, nil
+	}
 	if full, ok := errors.AsType[*store.ParkedError](err); ok {
 		return nil, task.Invalid("message.contextId", "names a context with %d unfinished tasks; at most %d are allowed: answer or cancel some of them, wait until others end, or use another context", full.Open, full.Limit)
 	}
@@ -184,8 +166,7 @@ func (e *Engine) followUp(ctx context.Context, s Send, raw []byte) (*Sent, error
 	err := rules.ErrWebhookChanged
 	for n := 0; n < turn.MaxFreshen && errors.Is(err, rules.ErrWebhookChanged); n++ {
 		if s.Push != nil {
-			c := *s.Push
-			if in.Webhook, err = e.webhook(ctx, s.By, ScopeFor(s.By, auth.Push), id, &c, false /* created */); err != nil {
+			if in.Webhook, err = e.webhook(ctx, s.By, ScopeFor(s.By, auth.Push), id, s.Push, false /* created */); err != nil {
 				return nil, tasklog.Translate(err)
 			}
 		}
@@ -199,8 +180,5 @@ func (e *Engine) followUp(ctx context.Context, s Send, raw []byte) (*Sent, error
 		return nil, tasklog.Translate(err)
 	}
 	sent.From, sent.landed = in.Before, l
-	if sent.Duplicate {
-		return e.repeated(ctx, s, sent)
-	}
 	return sent, nil
 }
