@@ -111,11 +111,15 @@ func limited(words string) bool {
 
 // limiting are the words of a condition, or of a number; "don't" is don and t.
 var limiting = []string{
-	"after", "although", "assume", "assuming", "before", "but", "cancel", "change", "condition", "don", "dont", "edit", "except", "first", "given", "half", "hold", "however", "if", "instead", "just",
-	"later", "less", "limit", "long", "make", "max", "maximum", "maybe", "minus", "more", "never", "next", "no", "not", "once", "only", "or", "pending", "provided", "providing", "rather", "reject", "same",
-	"should", "split", "stop", "subject", "t", "then", "though", "till", "tomorrow", "unless", "until", "up", "use", "wait", "when", "while", "with", "without", "wrong",
-	"zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "fifteen", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety",
-	"hundred", "thousand", "million", "quarter", "third",
+	"adjust", "after", "although", "assume", "assumed", "assuming", "before", "but", "cancel", "cap", "case", "change", "condition", "conditional", "conditionally", "conditions", "contingent",
+	"delay", "depending", "depends", "don", "dont", "double", "edit", "except", "far", "first", "friday", "given", "half", "hold", "however", "if", "instead", "just", "later", "less", "limit",
+	"long", "lower", "make", "max", "maximum", "maybe", "minimum", "minus", "monday", "more", "never", "next", "no", "not", "once", "only", "or", "partial", "partially", "partly", "pending",
+	"percent", "postpone", "provided", "providing", "rather", "reduce", "reject", "same", "saturday", "should", "soon", "split", "stop", "subject", "sunday", "suppose", "supposing", "t",
+	"then", "though", "thursday", "till", "tomorrow", "tonight", "triple", "tuesday", "twice", "unless", "until", "up", "use", "wait", "wednesday", "when", "whenever", "while", "with",
+	"without", "wrong",
+	"zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen",
+	"nineteen", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety", "dozen", "hundred", "hundreds", "thousand", "thousands", "million", "millions", "quarter",
+	"third",
 }
 
 // RefusesText returns why no text answers a, be it a word or JSON, as the rest of a sentence;

@@ -27,6 +27,7 @@ func TestReadWord(t *testing.T) {
 		{because("zu teuer. Nein!"), []string{"no: zu teuer. Nein!"}},
 		{because("für Bob,\nnot for Eve: no"), []string{"no: für Bob,\nnot for Eve: no"}},
 		{Word{}, []string{"", " ", `"`, `""`, "yes please", "yes?", "yes, do it", "yes continue", "ok transfer", "yes: only 50", "yes: but tell him", "yes: if he agrees", "yes: don't", "yes: 7", "yes: ½", "yes: fifty", "yes: as long as Bob agrees", "yes: assuming the invoice is right", "yes: subject to audit", "yes: tomorrow",
+			"yes: seventeen", "yes: hundreds", "yes: as soon as Bob agrees", "yes: in case he agrees", "yes: on Monday", "yes: depending on Bob", "yes: conditionally", "yes: reduce it",
 			"approve: k7m2qzxd", "not approve", "don't approve", "1", "cancel", "cancel: no",
 			"approve k7m2qzx", "approve k7m2qzxdd", "approve k7m2qz0d", "approve k7m2qzxd now", "approve\nk7m2qzxd", "no k7m2qzx", "no k7m2qzxd now: too much", "no too: much", "I say no: too much",
 			"да", "ye\u017f", "o\u212a", "y\u200bes", "уes", "CONF\u0130RM", "conf\u0131rm", "\uff59\uff45\uff53", "yes\u00a0", "\u2003no", "no\ufe0f", "yes\u0085", "\ufeffyes", "yes\xff", "yes\x00",
