@@ -125,7 +125,7 @@ func (d *advancing) settle(s *fold.Step) error {
 	if waits {
 		state = d.waitingState(pending)
 	}
-	if task.StateName(d.f.Header.State) != state || says != "" || (d.news() || d.kept) && len(pending) > 0 || state == a2a.TaskStateWorking && !d.f.SaysItWaitsFor(pending) {
+	if task.StateName(d.f.Header.State) != state || says != "" || (d.news() || d.kept && d.roomToRepeat()) && len(pending) > 0 || state == a2a.TaskStateWorking && !d.f.SaysItWaitsFor(pending) {
 		return d.tell(state, pending, says)
 	}
 	if d.voted && len(pending) > 0 {

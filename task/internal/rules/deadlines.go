@@ -98,7 +98,7 @@ func (d *Draft) escalate(a *fold.Approval) error {
 	if err := d.tellAgain(a, due, event.KindEscalated, e, approval.AuditEscalated, task.NotifyEscalated); err != nil {
 		return err
 	}
-	if more := len(a.Terms.Escalate.AddRoles) > 0 && a.Away() && d.openRoom() >= d.rules.Limits.Event; e.Waits == before && !more {
+	if more := len(a.Terms.Escalate.AddRoles) > 0 && a.Away() && d.roomToRepeat(); e.Waits == before && !more {
 		return nil
 	}
 	d.quiet = false // the client is told, and for whom it waits

@@ -25,6 +25,12 @@ func (d *batch) roomToRun(running int) bool {
 	return int(d.f.Header.Bytes)+(running+1)*l.OutcomeRoom()+l.DecisionRoom() <= l.Task
 }
 
+// roomToRepeat reports whether a question may be published again because time has passed: at least half of
+// the log is left to what follows.
+func (d *batch) roomToRepeat() bool {
+	return d.openRoom()-d.rules.Limits.Event >= d.rules.Limits.OpenRoom(0)/2
+}
+
 // fitsOpen reports whether an event fits into the open room of the log.
 func (d *batch) fitsOpen(v any) (bool, error) {
 	data, err := event.Append(nil, v)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
@@ -136,5 +137,38 @@ func TestVotesLeaveRoom(t *testing.T) {
 	k.wantEntries(1)
 	if n := int(k.header.Bytes); n > k.rules.Limits.Task {
 		t.Errorf("the log has %d bytes; at most %d are allowed", n, k.rules.Limits.Task)
+	}
+}
+
+// Deadlines that keep their approvals, and escalations, take no room that the calls need.
+func TestKeptDeadlinesLeaveRoom(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{task.DueExpiry, task.DueEscalate} {
+		k := newDesk(t, func(r *rules.Rules) {
+			smallLog(r)
+			terms := approval.Terms{Expires: time.Hour, OnExpiry: approval.ExpiryKeeps}
+			if kind == task.DueEscalate {
+				terms = approval.Terms{Approvers: &approval.Approvers{Roles: []string{"finance"}}, Escalate: approval.Escalation{After: time.Hour, AddRoles: []string{"treasury"}}}
+			}
+			r.Policy = policy(t, approval.Gate{Tool: "pay", Terms: terms})
+		}, &fake{name: "pay", schema: map[string]any{"type": "object"}})
+		calls := make([]task.PlannedCall, 16)
+		for i := range calls {
+			calls[i] = task.PlannedCall{Tool: "pay", Args: json.RawMessage(`{"memo":"` + strings.Repeat("x", 2_000) + `"}`)}
+		}
+		k.begin(calls...)
+		k.now = k.now.Add(2 * time.Hour)
+		for i := range k.pending() {
+			if row := k.dueRow(kind, id(i+1)); kind == task.DueExpiry {
+				k.mustPut(rules.Expiry{Row: row})
+			} else {
+				k.mustPut(rules.Waiting{Row: row})
+			}
+		}
+		if n := int(k.header.Bytes); n > k.rules.Limits.OpenRoom(0) {
+			t.Errorf("after the rows %s the log has %d bytes; at most %d leave room for a call", kind, n, k.rules.Limits.OpenRoom(0))
+		}
+		k.vote(1, voter("fred", "finance"), approval.Approve, "")
+		k.wantEntries(1)
 	}
 }
