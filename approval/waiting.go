@@ -41,10 +41,10 @@ func Interrupting(pending []*Approval) (s WaitingState) {
 }
 
 // WaitsFor returns the value of a's Waits for a client that is d now: "" if d may decide a, and the votes
-// for it leave d one to give.
+// for it leave d one to give that counts.
 func (a *Approval) WaitsFor(d Decider) WaitingState {
 	switch {
-	case a.checkPerson(d) == nil && (len(a.Votes) == 0 || a.AddsVote(d.By)):
+	case a.checkPerson(d) == nil && (len(a.Votes) == 0 || a.AddsVote(d.By) && a.checkVote(Approve, d) == nil):
 		return ""
 	case a.AskKind == "auth":
 		return WaitsAuth

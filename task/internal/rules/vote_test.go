@@ -533,3 +533,15 @@ func TestClientWithoutAVoteWaits(t *testing.T) {
 		k.wantEntries(1)
 	}
 }
+
+// A client is not asked for a vote that would not count, because who has voted may be the same person.
+func TestClientWhoMayHaveVotedWaits(t *testing.T) {
+	t.Parallel()
+	k := voteDesk(t, two)
+	k.wantState(a2a.TaskStateInputRequired)
+	maybe := voter("corp:x")
+	maybe.Method = "oidc"
+	k.vote(1, maybe, approval.Approve, "")
+	wantBarred(t, k.votes(1, alice, approval.Approve, ""), approval.BarredPerson)
+	k.wantState(a2a.TaskStateWorking)
+}
