@@ -144,7 +144,7 @@ func (s *Server) Send(text string) *a2a.Task {
 	return s.SendMessage(a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart(text)))
 }
 
-// SendMessage sends a message and returns its task once it waits for a decision, whose ever, or for input,
+// SendMessage sends a message and returns its task once it waits for any decision, or for input,
 // or has ended.
 func (s *Server) SendMessage(m *a2a.Message) *a2a.Task {
 	s.t.Helper()

@@ -41,7 +41,7 @@ func Interrupting(pending []*Approval) (s WaitingState) {
 }
 
 // WaitsFor returns the value of a's Waits for a client that is d now: "" if d may decide a, and the votes
-// for it leave d one to give that counts.
+// for it leave d a vote that counts.
 func (a *Approval) WaitsFor(d Decider) WaitingState {
 	switch {
 	case a.checkPerson(d) == nil && (len(a.Votes) == 0 || a.AddsVote(d.By) && a.checkVote(Approve, d) == nil):
@@ -88,7 +88,7 @@ func (a *Approval) Awaited() string {
 	return strings.Join(names, " or ") + by.Whom()
 }
 
-// anybody returns who decides a if no gate names anybody: the requester, too, where only the way is another.
+// anybody returns the decider of a whose gates name no people: the requester, too, where only the way is another.
 func (a *Approval) anybody() string {
 	if a.Elsewhere() && len(a.Votes) == 0 && a.checkPerson(Decider{By: a.Requester, Via: ViaAPI}) == nil {
 		return "a person elsewhere"

@@ -40,7 +40,7 @@ type Asked struct {
 	Destructive, NoText bool `json:"-"`
 }
 
-// Waits reports whether the message of a status asks for decisions, whoever makes them.
+// Waits reports whether the message of a status asks for decisions, of its client or of other people.
 func Waits(m *a2a.Message) bool { return m != nil && m.Metadata[URI] != nil }
 
 // ReadWaiting returns the decisions that an agent says are made elsewhere, with the Agent of an agent

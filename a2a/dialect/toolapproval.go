@@ -30,7 +30,7 @@ func askToolApproval(all []*shown, elsewhere []tool.Waiting) map[string]any {
 	return q
 }
 
-// awaits returns what a client has to know of a decision for which an agent waits.
+// awaits returns the entry of a decision for which an agent waits.
 func awaits(w tool.Waiting) any {
 	e := map[string]any{"id": w.ID, "agent": visible.Line(w.Agent), "since": stamp(w.Since), "waitsFor": visible.Line(waitsFor(w))}
 	if !w.Expires.IsZero() {
@@ -41,7 +41,7 @@ func awaits(w tool.Waiting) any {
 
 func waitsFor(w tool.Waiting) string { return cmp.Or(w.WaitsFor, "another person") }
 
-// elsewhere returns what a client has to know of an approval that it only waits for.
+// elsewhere returns the entry of an approval for which its client only waits.
 func (s *shown) elsewhere() any {
 	e := map[string]any{"id": s.ID, "since": stamp(s.Asked), "waitsFor": s.Awaited()}
 	if s.Deadline != nil {

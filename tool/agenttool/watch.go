@@ -25,7 +25,7 @@ func (t *remoteAgent) Watch(ctx tool.Context, raw json.RawMessage) ([]tool.Waiti
 	if err := json.Unmarshal(raw, &r.state); err != nil {
 		return nil, err
 	}
-	// A look that hangs is given up before it can say so. The next one does.
+	// A look that hangs is given up before it can say so; the next look does.
 	if away := t.awayFor(r.state.Child); r.overdue() || r.state.Seen != "" && away >= maxAway {
 		t.back(r.state.Child)
 		return nil, nil

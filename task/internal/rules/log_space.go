@@ -26,7 +26,7 @@ func (d *batch) roomToRun(running int) bool {
 }
 
 // roomToRepeat reports whether a question may be published again because time has passed: at least half of
-// the log is left to what follows.
+// the log is left to later events.
 func (d *batch) roomToRepeat() bool {
 	return d.openRoom()-d.rules.Limits.Event >= d.rules.Limits.OpenRoom(0)/2
 }

@@ -53,7 +53,7 @@ func (in Look) put(d *Draft) error {
 	return d.tellWaits()
 }
 
-// same puts a look that has found nothing new. The status says now what it did not say before,
+// same puts a look that has found nothing new. The status says now the news that it had left out,
 // because it had changed a moment ago.
 func (Look) same(d *Draft, c *fold.Call) error {
 	switch stale, err := d.waitsStale(d.f.Pending()); {

@@ -17,8 +17,8 @@ const (
 	maxLooks = 16
 )
 
-// takeLook takes the place of a look of a tool, which has at least one, and at most half of what all
-// tools leave free: tools that are slow leave room for the others, however many they are.
+// takeLook takes the place of a look of a tool. A tool has at least a place, and at most half of those
+// that are free: slow tools leave room for other tools, however many they are.
 func (c *Runs) takeLook(name string) bool {
 	c.looking.Lock()
 	defer c.looking.Unlock()
