@@ -34,6 +34,7 @@ watches other programs: ./cmd/a2a-server ./internal/deptest ./internal/faults ./
 starts the server, as internal/e2e does: ./examples/...
 damages files: TestDamagedStructure TestDamagedIndex TestReadsAsBbolt TestSmallBuckets TestHostileFiles TestFailed
 fills a log or lets days pass: TestFullLog.* TestLargeTask TestManyGrants TestLongErrorOfAToolset TestSnapshotsDoNotOutweighEvents TestExtensionsAreBounded TestReminder(OfTheSuccessor|AfterAPause|AndEscalation)
+asks about dozens of large calls, one after another: TestLargeArguments TestPagesReadAPage
 sends a thousand hostile requests: TestAttacks TestForged.* TestHostileWebhooks
 plays the random model of stores: TestSuiteSmall
 endef
