@@ -114,9 +114,9 @@ mcp: ## 5 min | npm, PyPI, chromium | MCP servers: their tools are listed and ca
 	cd $(INTEROP) && go test -count=1 -timeout 20m -run '^TestMCPServers$$' . -mcp.all
 
 operate: ## 4 min | root, systemd, podman, nginx, caddy | the release, installed; the files of deploy/ and the commands of docs/operations.md, run
-	cd internal/release && go test -count=1 -timeout 10m ./...
-	cd deploy && go test -count=1 -timeout 10m ./...
-	cd deploy/alerts && go test -count=1 -timeout 10m ./...
+	@out=$$(mktemp); (cd deploy && go test -count=1 -timeout 10m ./... && cd alerts && go test -count=1 -timeout 10m ./...) >"$$out" 2>&1 & deploy=$$!; \
+	(cd internal/release && go test -count=1 -timeout 10m ./...); rc=$$?; \
+	wait $$deploy || rc=$$?; cat "$$out"; rm "$$out"; exit $$rc # deploy waits for proxies most of the time
 
 needs: ## – | – | what check lacks on this machine
 	@lacks=$$(for name in $(NEEDS); do PATH=$$PATH:/usr/sbin command -v $$name >/dev/null || printf ' %s' $$name; done); \
