@@ -34,23 +34,24 @@ func commands(p *cli.Program) *cobra.Command {
 		cli.Configured("check", "report all problems of the configuration", func(_ context.Context, given *cli.Flags) error { return configCheck(p, given) }), //nolint:contextcheck // it lists tools as New does, which has none
 		cli.Configured("show", "print the whole configuration and where each value comes from", func(_ context.Context, given *cli.Flags) error { return configShow(p, given) }),
 	)
-	root.AddCommand(
-		serveCommand(p),
-		reloadCommand(p),
-		config,
-		approvals.Command(p),
-		tasks.Command(p, tasksWatch(p)), tasks.CallsCommand(p), push.Command(p), notifications.Command(p),
-		sendCommand(p), chatCommand(p),
-		contextCommand(p),
-		toolsCommand(p),
-		policycmd.Command(p, tryPolicy(p)),
-		keys.Command(p),
-		signingCommand(p),
-		healthCommand(p),
-		storecmd.Command(p),
-		debug.Command(p), debug.LogCommand(p),
-		versionCommand(p),
-	)
+	groups := []struct {
+		title    string
+		commands []*cobra.Command
+	}{
+		{"Start: run a server, and talk to it", []*cobra.Command{serveCommand(p), sendCommand(p), chatCommand(p), config, contextCommand(p), versionCommand(p)}},
+		{"Decide: approvals, and the tasks that wait for them", []*cobra.Command{approvals.Command(p), tasks.Command(p, tasksWatch(p)), tasks.CallsCommand(p)}},
+		{"Operate: look after a server", []*cobra.Command{healthCommand(p), reloadCommand(p), keys.Command(p), signingCommand(p), storecmd.Command(p), push.Command(p), notifications.Command(p), debug.Command(p), debug.LogCommand(p)}},
+		{"Develop: try tools and gates", []*cobra.Command{toolsCommand(p), policycmd.Command(p, tryPolicy(p))}},
+	}
+	for _, g := range groups {
+		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
+		for _, c := range g.commands {
+			c.GroupID = g.title
+			root.AddCommand(c)
+		}
+	}
+	root.SetHelpCommandGroupID(groups[0].title)
+	root.SetCompletionCommandGroupID(groups[0].title)
 	// Many people try --version first.
 	asked := root.Flags().Bool("version", false, "print the version")
 	root.InitDefaultCompletionCmd()
@@ -109,7 +110,7 @@ func needsCommand(c *cobra.Command, args []string) error {
 	case c.HasParent():
 		return cli.Usage("%s takes one of %s", c.Name(), strings.Join(names, ", "))
 	}
-	return cli.Usage("no command given; 'a2a-server serve' starts the server")
+	return cli.Exit(cli.ExitUsage, "no command given\n\n"+firstCommands)
 }
 
 // takesNone refuses arguments that are not flags.
@@ -176,14 +177,14 @@ func helpCommand(p *cli.Program, root *cobra.Command) {
 	}
 }
 
-// leaves returns the subcommands of c that do something, in order.
-func leaves(c *cobra.Command) []*cobra.Command {
+// leaves returns the subcommands of c that do something, in order; of the group, unless that is "".
+func leaves(c *cobra.Command, group string) []*cobra.Command {
 	var all []*cobra.Command
 	for _, sub := range c.Commands() {
 		switch {
-		case sub.Hidden:
+		case sub.Hidden, group != "" && sub.GroupID != group:
 		case sub.HasSubCommands() && sub.Name() != "completion":
-			all = append(all, leaves(sub)...)
+			all = append(all, leaves(sub, "")...)
 		default:
 			all = append(all, sub)
 		}

@@ -13,11 +13,23 @@ import (
 	"a2a-server/internal/app/terminal"
 )
 
+// helpWidth is the columns of the help.
+const helpWidth = 80
+
+// firstCommands is the answer to a command line without a command.
+const firstCommands = `  serve              start the server
+  send MESSAGE       send a message such as "/echo hello", and follow its task
+  approvals list     list the calls that wait for a decision
+  approvals approve  let a call run, and see its result
+  tools list         list the tools and their gates
+  help serve         list the settings of the server
+
+'a2a-server help' lists all commands, 'a2a-server help COMMAND' describes one.`
+
 const helpHead = `a2a-server serves the A2A protocol: it takes messages, runs tools, and asks a person
 before it runs those that need approval.
 
 Usage: a2a-server COMMAND [flags]
-
 `
 
 const helpTail = `
@@ -36,15 +48,14 @@ func help(p *cli.Program, c *cobra.Command) error {
 	switch {
 	case !c.HasParent():
 		b.WriteString(helpHead)
-		for _, leaf := range leaves(c) {
-			listed(&b, cli.Within(leaf), leaf)
+		for _, g := range c.Groups() {
+			b.WriteString("\n" + g.Title + "\n")
+			listed(&b, leaves(c, g.ID), cli.Within)
 		}
 		b.WriteString(helpTail)
 	case c.HasSubCommands():
 		fmt.Fprintf(&b, "a2a-server %s COMMAND: %s\n\n", cli.Within(c), c.Short)
-		for _, sub := range c.Commands() {
-			listed(&b, sub.Name(), sub)
-		}
+		listed(&b, c.Commands(), (*cobra.Command).Name)
 	default:
 		fmt.Fprintf(&b, "a2a-server %s: %s\n", cli.Within(c), c.Short)
 		if c.Long != "" {
@@ -68,20 +79,31 @@ func help(p *cli.Program, c *cobra.Command) error {
 	return err
 }
 
-func listed(b *strings.Builder, name string, c *cobra.Command) {
-	fmt.Fprintf(b, "  %-17s %s\n", name, c.Short)
+// listed prints names and descriptions of commands in two columns.
+func listed(b *strings.Builder, commands []*cobra.Command, name func(*cobra.Command) string) {
+	longest := 0
+	for _, c := range commands {
+		longest = max(longest, len(name(c)))
+	}
+	for _, c := range commands {
+		left := fmt.Sprintf("  %-*s  ", longest, name(c))
+		for _, line := range terminal.Wrap(c.Short, helpWidth-len(left)) {
+			b.WriteString(left + strings.TrimRight(line, " ") + "\n")
+			left = strings.Repeat(" ", len(left))
+		}
+	}
 }
 
 // describe prints a flag and its description, wrapped to the width.
 func describe(b *strings.Builder, f *pflag.Flag) {
-	const indent, width = "        ", 80
+	const indent = "        "
 	fmt.Fprintf(b, "\n  --%s", f.Name)
 	value, about := pflag.UnquoteUsage(f)
 	if value != "" {
 		fmt.Fprintf(b, " (%s)", value)
 	}
 	b.WriteByte('\n')
-	for _, line := range terminal.Wrap(strings.Join(strings.Fields(about), " "), width-len(indent)) {
+	for _, line := range terminal.Wrap(strings.Join(strings.Fields(about), " "), helpWidth-len(indent)) {
 		b.WriteString(indent + strings.TrimRight(line, " ") + "\n")
 	}
 }

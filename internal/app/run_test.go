@@ -64,7 +64,7 @@ func TestRun(t *testing.T) {
 	spec := write(t, "spec.yaml", "openapi: 3.0.3\npaths:\n  /a: {get: {operationId: a}}\n  /b: {put: {operationId: b, requestBody: {content: {image/png: {}}}}}\n")
 	document := write(t, "document.yaml", "tools:\n  - {openapi: x, spec: "+spec+", server: \"https://x.example\", only: [a, b]}\n")
 	runs(t, map[string]commandLine{
-		"nothing":         {code: cli.ExitUsage, stderr: []string{`'a2a-server serve'`, `a2a-server help`}},
+		"nothing":         {code: cli.ExitUsage, stderr: []string{`^a2a-server: no command given\n\n(  \S[^\n]+\n){6}\n'a2a-server help' lists all commands[^\n]+\n$`}},
 		"unknown command": {args: "srve", code: cli.ExitUsage, stderr: []string{`no command "srve"`, `a2a-server help`}},
 		"half a command":  {args: "config", code: cli.ExitUsage, stderr: []string{`config takes one of check, show`}},
 		"other half":      {args: "config chek", code: cli.ExitUsage, stderr: []string{`no command 'config chek'; did you mean check\?`}},
@@ -77,7 +77,7 @@ func TestRun(t *testing.T) {
 		"argument":        {args: "serve 8080", code: cli.ExitUsage, stderr: []string{`takes no "8080"`, `--listen`}},
 		"flag of another": {args: "version --listen x", code: cli.ExitUsage, stderr: []string{`version: .*-listen`}},
 
-		"help":            {args: "help", stdout: []string{`(?m)^  serve `, `(?m)^  config check `, `(?m)^  health `, `(?m)^  completion `, `(?m)^  version `, `Exit codes`}},
+		"help":            {args: "help", stdout: []string{`(?s)\nStart: .*\n  serve .*\nDecide: .*\n  approvals approve .*\nOperate: .*\n  store backup .*\nDevelop: .*\n  tools list `, `(?m)^  serve `, `(?m)^  config check `, `(?m)^  health `, `(?m)^  completion `, `(?m)^  version `, `Exit codes`}},
 		"--help":          {args: "--help", stdout: []string{`(?m)^  serve `}},
 		"help serve":      {args: "help serve", stdout: []string{`(?m)^  --listen \(host:port\)$`, `A2A_SERVER_LISTEN,\s+default\s+127.0.0.1:8080\.`, `(?m)^  --config \(file\)$`}},
 		"serve --help":    {args: "serve --help", stdout: []string{`(?m)^  --listen `}},
@@ -153,10 +153,11 @@ func TestServeUntilContextEnds(t *testing.T) {
 	}
 }
 
-// Every key of the configuration is a flag with help that fits into a terminal.
+// The list of commands, and every key of the configuration as a flag, fit into a terminal.
 func TestHelpNamesEveryFlag(t *testing.T) {
 	t.Parallel()
 	var stdout, stderr bytes.Buffer
+	Run(t.Context(), []string{"help"}, nil, nil, &stdout, &stderr)
 	Run(t.Context(), []string{"help", "serve"}, nil, nil, &stdout, &stderr)
 	for _, k := range config.Keys() {
 		if !strings.Contains(stdout.String(), "\n  --"+k.Flag()+" (") {
@@ -164,7 +165,7 @@ func TestHelpNamesEveryFlag(t *testing.T) {
 		}
 	}
 	for line := range strings.Lines(stdout.String()) {
-		if strings.HasPrefix(line, "        ") && len(strings.TrimSuffix(line, "\n")) > 80 {
+		if strings.HasPrefix(line, "  ") && len(strings.TrimSuffix(line, "\n")) > 80 {
 			t.Errorf("this line of the help is too long: %s", line)
 		}
 	}
