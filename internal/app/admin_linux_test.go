@@ -90,11 +90,17 @@ func serveConfig(t *testing.T, c *console) *served {
 // ask makes a call that has to be approved, and returns the id of its approval.
 func (s *served) ask(arguments string) (task, id string) {
 	s.t.Helper()
+	return s.askFor("transfer_money", arguments)
+}
+
+// askFor is ask for a tool.
+func (s *served) askFor(tool, arguments string) (task, id string) {
+	s.t.Helper()
 	s.mu.Lock()
 	s.sent++
 	message := fmt.Sprint("m", s.sent)
 	s.mu.Unlock()
-	text, err := json.Marshal(map[string]any{"message": map[string]any{"messageId": message, "role": "ROLE_USER", "parts": []any{map[string]any{"text": "/transfer_money " + arguments}}}})
+	text, err := json.Marshal(map[string]any{"message": map[string]any{"messageId": message, "role": "ROLE_USER", "parts": []any{map[string]any{"text": "/" + tool + " " + arguments}}}})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -149,7 +155,7 @@ func TestApprovalsDecide(t *testing.T) {
 		stdout  string
 		shows   []string
 	}{
-		"yes": {args: []string{"approve"}, prompt: approves, answers: []string{"y"}, state: "approved", stdout: `^\S+\.a1 was approved by socket:ann\n$`, shows: []string{
+		"yes": {args: []string{"approve"}, prompt: approves, answers: []string{"y"}, state: "approved", stdout: `^\S+\.a1 was approved by socket:ann\ntransfer_money answered: \{"ledger":.*"transferred":5\}\n$`, shows: []string{
 			"tool        transfer_money", `arguments   {"amount":5,"to":"bob \u202e\u200b"}`, "effects     it is destructive", "gate        tool", "requester   anonymous", "digest      ",
 		}},
 		"yes, in JSON":           {args: []string{"approve", "-o", "json"}, prompt: approves, answers: []string{"yes"}, state: "approved", stdout: `(?s)^\{\n  "approval": .*"state": "approved"`},
@@ -307,7 +313,7 @@ func TestApprovalsWithoutATerminal(t *testing.T) {
 	}
 	defer file.Close()
 	for _, stdin := range []io.Reader{nil, strings.NewReader("y\n"), file} {
-		for _, command := range [][]string{{"approvals", "approve", id}, {"approvals", "reject", id}, {"approvals", "edit", id, "--args", "{}"}, {"tasks", "cancel", task}, {"tasks", "delete", task}} {
+		for _, command := range [][]string{{"approvals", "approve", id}, {"approvals", "reject", id}, {"approvals", "edit", id, "--args", `{"amount":1,"to":"it's"}`}, {"tasks", "cancel", task}, {"tasks", "delete", task}} {
 			code, stdout, stderr := s.run(stdin, append(command, "--anonymous")...)
 			if code != 3 || stdout != "" || !strings.Contains(stderr, "no terminal to ask on") {
 				t.Errorf("%v exits with %d and prints %q: %s", command, code, stdout, stderr)
@@ -317,6 +323,64 @@ func TestApprovalsWithoutATerminal(t *testing.T) {
 	if state, _, _ := s.state(id); state != "pending" {
 		t.Errorf("the approval is %s", state)
 	}
+}
+
+// Without a terminal the approval is shown, with the whole command that decides it as shown.
+func TestApprovalsCommandToCopy(t *testing.T) {
+	t.Parallel()
+	s := serve(t, os.Getuid(), allRoles)
+	_, id := s.ask("to=bob amount=5")
+	code, _, stderr := s.run(nil, "approvals", "reject", id[28:], "--anonymous", "--reason", "it's too much")
+	facts, command, _ := strings.Cut(stderr, "To decide it as shown:\na2a-server ")
+	if code != 3 || !strings.Contains(facts, `arguments   {"amount":5,"to":"bob"}`) {
+		t.Errorf("reject exits with %d: %s", code, stderr)
+	}
+	if want := regexp.MustCompile(`^approvals reject ` + id + ` --yes --digest [0-9a-f]{64} --reason 'it'\\''s too much' --(config|data) \S+ .*--anonymous\n$`); !want.MatchString(command) {
+		t.Errorf("reject says\n%s\nwant %v", command, want)
+	}
+	digest := regexp.MustCompile(`[0-9a-f]{64}`).FindString(command)
+	s.want(0, id+" was rejected by socket:ann\n", "approvals", "reject", id, "--anonymous", "--yes", "--digest", digest)
+}
+
+// What came of an approved call is told, with an exit code of its own.
+func TestApproveTellsTheOutcome(t *testing.T) {
+	t.Parallel()
+	s := serveWith(t, os.Getuid(), allRoles, `admin: {own_user_decides: true}
+tools:
+  - {command: fail, description: x, run: [sh, -c, "echo why >&2; exit 3"]}
+  - {command: slow, description: x, run: [sleep, "60"]}
+`)
+	approve := func(tool string, more ...string) []string {
+		_, id := s.askFor(tool, "")
+		code, stdout, stderr := s.run(nil, "approvals", "show", id, "--anonymous", "-o", "json")
+		var d client.ApprovalDetail
+		if err := json.Unmarshal([]byte(stdout), &d); err != nil {
+			t.Fatalf("show exits with %d: %v: %s", code, err, stderr)
+		}
+		return append([]string{"approvals", "approve", id, "--anonymous", "--yes", "--digest", d.Approval.Digest}, more...)
+	}
+	for name, tc := range map[string]struct {
+		args           []string
+		code           int
+		stdout, stderr string
+	}{
+		"failed":          {approve("fail"), 7, `^\S+ was approved by socket:ann\n$`, `^a2a-server: fail has failed: exit code 3: why\n$`},
+		"failed, as JSON": {approve("fail", "-o", "json"), 7, `(?s)"run": \{.*"outcome": "error"`, `has failed`},
+		"not waited for":  {approve("slow", "--no-wait"), 0, `^\S+ was approved by socket:ann\n$`, `^$`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			code, stdout, stderr := s.run(nil, tc.args...)
+			if code != tc.code || !regexp.MustCompile(tc.stdout).MatchString(stdout) || !regexp.MustCompile(tc.stderr).MatchString(stderr) {
+				t.Errorf("approve exits with %d, prints %q and says %q, want %d, %s and %s", code, stdout, stderr, tc.code, tc.stdout, tc.stderr)
+			}
+		})
+	}
+	one := s.openCommand(approve("slow")...)
+	one.expect("waiting for the call; Ctrl-C leaves it running")
+	one.cancel()
+	one.ends(5, "was approved by socket:ann\n")
+	one.expect("slow has not ended yet: 'a2a-server approvals show ")
 }
 
 // Lists and tasks, as text and as JSON.

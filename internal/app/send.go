@@ -55,7 +55,7 @@ may answer and there is no terminal to ask on. While only others may decide, it 
 		}
 		err = talk.follow(ctx)
 		if errors.Is(err, errWaits) {
-			return cli.Exit(cli.ExitRefused, fmt.Sprintf("the task %s waits for a message: 'a2a-server send --task %s TEXT' answers it", talk.task, remote.ShortID(talk.task)))
+			return cli.Exit(cli.ExitRefused, fmt.Sprintf("the task %s waits for a message: '%s' answers it", talk.task, s.Command("send", "--task", remote.ShortID(talk.task), "TEXT")))
 		}
 		return err
 	})
@@ -210,14 +210,14 @@ func (t *talk) say(ctx context.Context, text string) error {
 	}
 	answer, err := t.s.SendMessage(ctx, map[string]any{"message": m, "configuration": map[string]any{"returnImmediately": true}})
 	if err != nil {
-		return t.s.Changed(err, "the message was received", "a2a-server tasks list")
+		return t.s.Changed(err, "the message was received", "tasks", "list")
 	}
 	var out struct {
 		Task    *struct{ ID, ContextID string }
 		Message *struct{ Parts []part }
 	}
 	if err := json.Unmarshal(answer, &out); err != nil || out.Task == nil && out.Message == nil {
-		return t.s.Changed(&client.OutcomeError{Cause: client.ErrForeign}, "the message has made a task", "a2a-server tasks list")
+		return t.s.Changed(&client.OutcomeError{Cause: client.ErrForeign}, "the message has made a task", "tasks", "list")
 	}
 	if out.Message != nil && t.prompter.raw {
 		_, err := t.prompter.show(answer)

@@ -37,7 +37,7 @@ func (t *talk) follow(ctx context.Context) error {
 	t.prompter.draw()
 	for e, err := range t.s.TaskEvents(ctx, t.task, t.last) {
 		if err != nil && ctx.Err() != nil {
-			return fmt.Errorf("the task %s continues; 'a2a-server chat --task %s' comes back to it", visible.Line(t.task), remote.ShortID(t.task))
+			return fmt.Errorf("the task %s continues; '%s' comes back to it", visible.Line(t.task), t.comeBack())
 		}
 		if err != nil {
 			return t.s.Explain(err)
@@ -147,7 +147,7 @@ func (t *talk) decide(ctx context.Context, listed *client.Approval) error {
 		t.prompter.note(approvals.WaitsText(d, t.watches))
 		return nil
 	case !t.prompter.person:
-		return cli.Exit(cli.ExitRefused, fmt.Sprintf("the task %s waits for the approval %s of %s, and there is no terminal to ask on\nShow it with 'a2a-server approvals show %[4]s', and decide with 'a2a-server approvals approve %[4]s'", t.task, visible.Line(a.ID), visible.Line(a.Tool), remote.ShortID(a.ID)))
+		return cli.Exit(cli.ExitRefused, fmt.Sprintf("the task %s waits for the approval %s of %s, and there is no terminal to ask on\nDecide it in a terminal, or see how to decide it without:\n%s", t.task, visible.Line(a.ID), visible.Line(a.Tool), t.s.Command("approvals", "approve", remote.ShortID(a.ID))))
 	}
 	t.prompter.approval(d)
 	for {
@@ -171,7 +171,7 @@ func (t *talk) decide(ctx context.Context, listed *client.Approval) error {
 			}
 			return nil
 		case errors.As(err, &unknown):
-			return t.s.Changed(err, visible.Line(a.ID)+" was decided", "a2a-server approvals show "+remote.ShortID(a.ID))
+			return t.s.Changed(err, visible.Line(a.ID)+" was decided", "approvals", "show", remote.ShortID(a.ID))
 		case errors.As(err, &refused) && refused.Approval != nil && refused.Approval.State != client.Pending:
 			t.prompter.note(approvals.ConflictText(refused.Approval, time.Now()))
 			return nil
@@ -213,12 +213,15 @@ func (t *talk) answer(ctx context.Context, a *client.Approval) (client.Decision,
 	}, t.refusal(err)
 }
 
+// comeBack returns the command that continues the conversation.
+func (t *talk) comeBack() string { return t.s.Command("chat", "--task", remote.ShortID(t.task)) }
+
 // refusal returns the error of a question that the person has not answered.
 func (t *talk) refusal(err error) error {
 	if err == nil {
 		return nil
 	}
-	return cli.Exit(cli.ExitRefused, fmt.Sprintf("nothing was decided, and the task %s still waits; 'a2a-server chat --task %s' comes back to it", visible.Line(t.task), remote.ShortID(t.task)))
+	return cli.Exit(cli.ExitRefused, fmt.Sprintf("nothing was decided, and the task %s still waits; '%s' comes back to it", visible.Line(t.task), t.comeBack()))
 }
 
 // chat sends the person's lines, and follows each task.

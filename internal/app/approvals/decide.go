@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -27,7 +29,7 @@ import (
 type decisionFlags struct {
 	args, argsFile, reason, digest, grant string
 	uses                                  int
-	sure                                  bool
+	sure, noWait                          bool
 }
 
 const decideHelp = `It shows what is decided, and asks on the terminal. The decision is about what was shown:
@@ -35,6 +37,13 @@ if that has changed by then, nothing is decided. Without a terminal, --yes and -
 decide what was shown before, such as by 'approvals show'.
 
 Exit code 6: it was decided otherwise before.
+`
+
+const runHelp = `
+Then it waits for the call, at most a minute, and prints the answer of the tool; --no-wait
+does not. Exit codes: 0 the call has run, 4 it is not known whether it has, 5 it has not
+ended yet or asks again, 7 it has failed. Without waiting, and while votes are missing, 0
+is a decision that was made.
 `
 
 // decisionWords are how each type of decision is written.
@@ -45,7 +54,11 @@ var decisionWords = map[client.DecisionType]struct{ about, question, past string
 }
 
 func decideCommand(p *cli.Program, of client.DecisionType) *cobra.Command {
-	c := remote.NewCommand(p, &cobra.Command{Use: string(of) + " ID", Short: decisionWords[of].about, Long: decideHelp}, "approval", true /* prints */)
+	about := decideHelp
+	if of != client.Reject {
+		about += runHelp
+	}
+	c := remote.NewCommand(p, &cobra.Command{Use: string(of) + " ID", Short: decisionWords[of].about, Long: about}, "approval", true /* prints */)
 	var given decisionFlags
 	switch of {
 	case client.Edit:
@@ -58,23 +71,24 @@ func decideCommand(p *cli.Program, of client.DecisionType) *cobra.Command {
 		c.Flags().IntVar(&given.uses, "uses", 0, "With --grant: at most this `number` of them.")
 	case client.Respond, client.Cancel:
 	}
+	if of != client.Reject {
+		c.Flags().BoolVar(&given.noWait, "no-wait", false, "Do not wait for the call.")
+	}
 	c.Flags().BoolVar(&given.sure, "yes", false, "Do not ask on the terminal. It needs --digest.")
 	c.Flags().StringVar(&given.digest, "digest", "", "The `digest` that the approval must have.")
 	return c.Do(func(ctx context.Context, s *remote.Server, args []string) error {
+		if given.sure && given.digest == "" {
+			return cli.Usage("approvals %s: --yes needs --digest, which identifies the approval as you saw it: '%s' prints it", of, s.Command("approvals", "show", args[0]))
+		}
 		decision, err := given.decision(of)
 		if err != nil {
 			return err
 		}
-		if !given.sure {
-			if err := p.NeedsPerson("add --yes and the --digest that 'a2a-server approvals show' prints"); err != nil {
-				return err
-			}
-		}
-		decided, err := decide(ctx, p, s, args[0], decision, given.sure)
+		decided, err := given.decide(ctx, p, s, args[0], decision)
 		if err != nil {
 			return err
 		}
-		return p.Show(*c.As, decided, decidedText(args[0], of, decided)+"\n")
+		return printDecided(ctx, p, s, *c.As, decidedText(s.Command("approvals", "list"), args[0], of, decided)+"\n", decided, of != client.Reject && !given.noWait)
 	})
 }
 
@@ -84,8 +98,6 @@ func (f *decisionFlags) decision(of client.DecisionType) (client.Decision, error
 	switch {
 	case !utf8.ValidString(f.reason):
 		return d, cli.Usage("approvals %s: the reason is not valid UTF-8", of)
-	case f.sure && f.digest == "":
-		return d, cli.Usage("approvals %s: --yes needs --digest, which identifies the approval as you saw it; 'a2a-server approvals show' prints it", of)
 	case of != client.Edit:
 		var err error
 		d.Grant, err = f.grantRequest()
@@ -113,8 +125,27 @@ func (f *decisionFlags) decision(of client.DecisionType) (client.Decision, error
 	return d, err
 }
 
+// again returns the words of a command that decides about an approval as it was shown, without a terminal.
+func (f *decisionFlags) again(of client.DecisionType, a *client.Approval) []string {
+	words := []string{"approvals", string(of), a.ID, "--yes", "--digest", a.Digest}
+	for _, flag := range []struct{ name, value string }{
+		{"--args", f.args}, {"--args-file", f.argsFile}, {"--reason", f.reason}, {"--grant", f.grant},
+	} {
+		if flag.value != "" {
+			words = append(words, flag.name, flag.value)
+		}
+	}
+	if f.uses != 0 {
+		words = append(words, "--uses", strconv.Itoa(f.uses))
+	}
+	if f.noWait {
+		words = append(words, "--no-wait")
+	}
+	return words
+}
+
 // decide shows an approval, asks the person unless they are sure, and decides it.
-func decide(ctx context.Context, p *cli.Program, s *remote.Server, id string, d client.Decision, sure bool) (*client.Decided, error) {
+func (f *decisionFlags) decide(ctx context.Context, p *cli.Program, s *remote.Server, id string, d client.Decision) (*client.Decided, error) {
 	shown, err := s.FindApproval(ctx, id)
 	if err != nil {
 		return nil, err
@@ -138,16 +169,21 @@ func decide(ctx context.Context, p *cli.Program, s *remote.Server, id string, d 
 			return nil, fmt.Errorf("nothing was decided: the arguments do not fit the tool: %w", err)
 		}
 	}
-	if !sure {
-		f := display.Facts{Columns: terminal.Columns(p.Stderr)}
-		f.Add("runs with", visible.Line(string(d.Arguments)))
-		f.Add("reason", d.Reason)
-		f.Add("grants", grantText(a, d.Grant))
+	if !f.sure {
+		facts := display.Facts{Columns: terminal.Columns(p.Stderr)}
+		facts.Add("runs with", visible.Line(string(d.Arguments)))
+		facts.Add("reason", d.Reason)
+		facts.Add("grants", grantText(a, d.Grant))
+		text := Text(shown, facts.Columns, time.Now()) + facts.String()
+		if !p.Person() {
+			p.Note(strings.TrimSuffix(text, "\n"))
+			return nil, cli.Exit(cli.ExitRefused, "nothing was decided: there is no terminal to ask on. To decide it as shown:\n"+s.Command(f.again(d.Decision, a)...))
+		}
 		question := decisionWords[d.Decision].question
 		if a.Kind == client.KindOutcome && d.Decision == client.Approve {
 			question = "Run this again"
 		}
-		if err := p.Confirm(ctx, Text(shown, f.Columns, time.Now())+f.String(), question, shown.Caller.Subject); err != nil {
+		if err := p.Confirm(ctx, text, question, shown.Caller.Subject); err != nil {
 			return nil, err
 		}
 	}
@@ -164,7 +200,7 @@ func decide(ctx context.Context, p *cli.Program, s *remote.Server, id string, d 
 		}
 	}
 	if err != nil {
-		return nil, s.Changed(err, visible.Line(a.ID)+" was decided", "a2a-server approvals show "+visible.Line(a.ID))
+		return nil, s.Changed(err, visible.Line(a.ID)+" was decided", "approvals", "show", a.ID)
 	}
 	return &decided, nil
 }
@@ -211,14 +247,14 @@ func CheckArguments(parameters, arguments json.RawMessage) error {
 	return compiled.Validate(value)
 }
 
-// decidedText describes a decision. It names the principal of an earlier decision.
-func decidedText(id string, of client.DecisionType, d *client.Decided) string {
+// decidedText describes a decision. It names the principal of an earlier decision. list is a command that lists approvals.
+func decidedText(list, id string, of client.DecisionType, d *client.Decided) string {
 	past := decisionWords[of].past
 	if d.Approval != nil && d.Approval.State == client.Pending && d.Approval.Votes != nil {
 		return fmt.Sprintf("%s waits for more votes: %s", visible.Line(d.Approval.ID), visible.Line(votesText(d.Approval.Votes)))
 	}
 	if d.Approval != nil && d.Approval.State == client.Superseded {
-		return visible.Line(id) + " was edited, and the edited call waits for another approval: see 'a2a-server approvals list'"
+		return visible.Line(id) + " was edited, and the edited call waits for another approval: see '" + list + "'"
 	}
 	if d.Approval == nil || d.Approval.Resolution == nil {
 		return visible.Line(id) + " was " + past

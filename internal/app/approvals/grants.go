@@ -68,7 +68,7 @@ func revokeGrant(p *cli.Program) *cobra.Command {
 		}
 		for _, id := range args {
 			if err := s.RevokeGrant(ctx, id, *reason); err != nil {
-				return s.Changed(err, "the grant was revoked", "a2a-server approvals grants list")
+				return s.Changed(err, "the grant was revoked", "approvals", "grants", "list")
 			}
 			if _, err := fmt.Fprintf(p.Stdout, "the grant %s is revoked\n", visible.Line(id)); err != nil {
 				return err

@@ -103,7 +103,7 @@ func TestVotesAreShown(t *testing.T) {
 		}
 	}
 	edited := client.Approval{ID: "1", State: client.Superseded, Resolution: &client.Resolution{}}
-	if got, want := decidedText("1", client.Edit, &client.Decided{Approval: &edited}), "the edited call waits for another approval"; !strings.Contains(got, want) {
+	if got, want := decidedText("a2a-server approvals list", "1", client.Edit, &client.Decided{Approval: &edited}), "the edited call waits for another approval"; !strings.Contains(got, want) {
 		t.Errorf("an edit that asks again: %q, want %q", got, want)
 	}
 	const waits = "it waits for approval 1 of pay: "
@@ -113,7 +113,7 @@ func TestVotesAreShown(t *testing.T) {
 	if got, want := WaitsText(&client.ApprovalDetail{Approval: client.Approval{ID: "1", Tool: "pay"}, May: client.May{WhyNot: "no"}}, false), waits+"no. The result follows by itself"; got != want {
 		t.Errorf("a task waits: %q, want %q", got, want)
 	}
-	if got, want := decidedText("1", client.Approve, &client.Decided{Approval: &a, Caller: client.Principal{Subject: "key:bob"}}), "1 waits for more votes: 1 of 2: key:bob"; !strings.HasPrefix(got, want) {
+	if got, want := decidedText("a2a-server approvals list", "1", client.Approve, &client.Decided{Approval: &a, Caller: client.Principal{Subject: "key:bob"}}), "1 waits for more votes: 1 of 2: key:bob"; !strings.HasPrefix(got, want) {
 		t.Errorf("the vote is confirmed as %q, want %q", got, want)
 	}
 }

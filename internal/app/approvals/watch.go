@@ -183,7 +183,7 @@ func extend(p *cli.Program) *cobra.Command {
 		}
 		done, err := s.Extend(ctx, a.ID, client.Extension{Digest: a.Digest, Until: at})
 		if err != nil {
-			return s.Changed(err, "the deadline of "+visible.Line(a.ID)+" was moved", "a2a-server approvals show "+visible.Line(a.ID))
+			return s.Changed(err, "the deadline of "+visible.Line(a.ID)+" was moved", "approvals", "show", a.ID)
 		}
 		if done.Approval != nil {
 			at = deadline(done.Approval)

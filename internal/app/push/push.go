@@ -185,7 +185,7 @@ func deleteAll(ctx context.Context, s *remote.Server, chosen []client.Webhook) (
 		}
 		if err != nil {
 			task, id := visible.Line(w.Task), visible.Line(w.ID)
-			return done, s.Changed(err, "the webhook "+id+" of task "+task+" was deleted", "a2a-server push list --task "+task)
+			return done, s.Changed(err, "the webhook "+id+" of task "+task+" was deleted", "push", "list", "--task", task)
 		}
 		done = append(done, deleted{w.Task, w.ID, was})
 	}

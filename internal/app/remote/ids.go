@@ -64,24 +64,24 @@ func isWhole(text string) bool {
 }
 
 // chosen returns the id that text means.
-func chosen(text, of string, ids []string) (string, error) {
+func (s *Server) chosen(text, of string, ids []string) (string, error) {
 	slices.Sort(ids)
 	found := slices.DeleteFunc(slices.Compact(ids), func(id string) bool { return !ending(id, text) })
 	switch len(found) {
 	case 1:
 		return found[0], nil
 	case 0:
-		return "", fmt.Errorf("there is no %s whose id ends with %s: 'a2a-server %ss list' has them", of, visible.Quote(text, 80), of)
+		return "", fmt.Errorf("there is no %s whose id ends with %s: '%s' has them", of, visible.Quote(text, 80), s.Command(of+"s", "list"))
 	}
 	return "", cli.Usage("the ids of %d %ss end with %s; write more of one:\n%s", len(found), of, visible.Quote(text, 80), strings.Join(found[:min(len(found), 10)], "\n"))
 }
 
 // checkEnding returns an error for a text that cannot be the end of an id.
-func checkEnding(text, of string) error {
+func (s *Server) checkEnding(text, of string) error {
 	for _, c := range []byte(text) {
 		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 		if !letter && c != '-' && c != '.' {
-			return cli.Usage("%s is not the id of one %s; 'a2a-server %ss list' has them", visible.Quote(text, 80), of, of)
+			return cli.Usage("%s is not the id of one %s; '%s' has them", visible.Quote(text, 80), of, s.Command(of+"s", "list"))
 		}
 	}
 	if len(text) < minEnding {
@@ -96,7 +96,7 @@ func (s *Server) approvalID(ctx context.Context, text string) (string, error) {
 	if isWhole(text) && strings.Contains(text, ".") {
 		return text, nil
 	}
-	if err := checkEnding(text, "approval"); err != nil {
+	if err := s.checkEnding(text, "approval"); err != nil {
 		return "", err
 	}
 	var found string
@@ -106,7 +106,7 @@ func (s *Server) approvalID(ctx context.Context, text string) (string, error) {
 		if failed != nil {
 			return "", failed
 		}
-		found, err = chosen(text, "approval", IDs(all.Items, func(a *client.Approval) string { return a.ID }))
+		found, err = s.chosen(text, "approval", IDs(all.Items, func(a *client.Approval) string { return a.ID }))
 		if err == nil || cli.CodeOf(err) == cli.ExitUsage { // several are meant
 			break
 		}
@@ -128,12 +128,12 @@ func (s *Server) TaskID(ctx context.Context, text string) (string, error) {
 	if isWhole(text) {
 		return text, nil
 	}
-	if err := checkEnding(text, "task"); err != nil {
+	if err := s.checkEnding(text, "task"); err != nil {
 		return "", err
 	}
 	all, err := s.ListTasks(ctx, client.TaskQuery{}, maxSearched)
 	if err != nil {
 		return "", err
 	}
-	return chosen(text, "task", IDs(all.Items, func(t *client.Task) string { return t.ID }))
+	return s.chosen(text, "task", IDs(all.Items, func(t *client.Task) string { return t.ID }))
 }

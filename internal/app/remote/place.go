@@ -59,10 +59,26 @@ func targetFlags(c *cobra.Command) *target {
 	return t
 }
 
+// flags returns the flags that name the server, as the person gave them.
+func (t *target) flags() (all []string) {
+	for _, f := range []struct{ name, value string }{
+		{"--url", t.url}, {"--socket", t.socket}, {"--context", t.context}, {"--data", t.data}, {"--config", t.given.File},
+	} {
+		if f.value != "" {
+			all = append(all, f.name, f.value)
+		}
+	}
+	if t.anonymous {
+		all = append(all, "--anonymous")
+	}
+	return all
+}
+
 // place is the address of a server, and the credential for it. It has a URL or a Socket.
 type place struct {
 	client.Config
-	local bool // of the configuration of this machine
+	local bool     // of the configuration of this machine
+	flags []string // of the command line that name it
 }
 
 // String names the place for people.
@@ -113,6 +129,7 @@ func placeOf(p *cli.Program, t *target) (*place, error) {
 			return nil, fmt.Errorf("find the socket: %w", err)
 		}
 	}
+	at.flags = t.flags()
 	at.Dial, at.Anonymous, at.Retries = adminsocket.Dial, t.anonymous, 2
 	return at, nil
 }

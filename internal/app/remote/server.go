@@ -23,6 +23,11 @@ type Server struct {
 // Address returns the URL or the socket of the server.
 func (s *Server) Address() string { return s.at.String() }
 
+// Command returns a command line for the same server, for a person to copy: with the flags that named it.
+func (s *Server) Command(words ...string) string {
+	return cli.CommandLine(append(words, s.at.flags...)...)
+}
+
 // Explain returns an error of the server for display: with advice if the server does not
 // answer, and with its invisible characters escaped.
 func (s *Server) Explain(err error) error {
@@ -50,10 +55,10 @@ func (s *Server) Explain(err error) error {
 }
 
 // Changed returns the error of a change for display. If the server has not answered, the error
-// says that the outcome is unknown, and how to find out.
-func (s *Server) Changed(err error, what, look string) error {
+// says that the outcome is unknown, and which command, the words of look, finds out.
+func (s *Server) Changed(err error, what string, look ...string) error {
 	if unknown, is := errors.AsType[*client.OutcomeError](err); is {
-		return cli.Exit(cli.ExitUnknown, fmt.Sprintf("it is not known whether %s: %s\nWhen the server answers again, '%s' shows it", what, visible.Text(unknown.Cause.Error()), look))
+		return cli.Exit(cli.ExitUnknown, fmt.Sprintf("it is not known whether %s: %s\nWhen the server answers again, '%s' shows it", what, visible.Text(unknown.Cause.Error()), s.Command(look...)))
 	}
 	return s.Explain(err)
 }

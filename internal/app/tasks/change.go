@@ -39,7 +39,7 @@ func change(ctx context.Context, p *cli.Program, s *remote.Server, text, questio
 		}
 	}
 	if err := do(ctx, id); err != nil {
-		return s.Changed(err, id+" was "+past, "a2a-server tasks show "+id)
+		return s.Changed(err, id+" was "+past, "tasks", "show", id)
 	}
 	_, err = fmt.Fprintf(p.Stdout, "%s was %s\n", id, past)
 	return err
@@ -105,7 +105,7 @@ func cancelAll(ctx context.Context, p *cli.Program, s *remote.Server, owner stri
 			err = nil // it has ended since it was listed
 		}
 		if err != nil {
-			failed = append(failed, s.Changed(err, id+" was canceled", "a2a-server tasks show "+id))
+			failed = append(failed, s.Changed(err, id+" was canceled", "tasks", "show", id))
 			if ctx.Err() != nil {
 				break
 			}
@@ -137,7 +137,7 @@ func cancelCall(p *cli.Program) *cobra.Command {
 		}
 		at := slices.IndexFunc(d.Calls, func(c client.Call) bool { return c.ID == args[1] })
 		if at < 0 {
-			return fmt.Errorf("task %s has no call %s; 'a2a-server tasks show %s' has its calls", d.Task.ID, visible.Quote(args[1], 80), remote.ShortID(d.Task.ID))
+			return fmt.Errorf("task %s has no call %s; '%s' has its calls", d.Task.ID, visible.Quote(args[1], 80), s.Command("tasks", "show", remote.ShortID(d.Task.ID)))
 		}
 		call := &d.Calls[at]
 		if !*sure {
@@ -149,7 +149,7 @@ func cancelCall(p *cli.Program) *cobra.Command {
 			}
 		}
 		if err := s.CancelCall(ctx, d.Task.ID, call.ID); err != nil {
-			return s.Changed(err, "the call was canceled", "a2a-server tasks show "+d.Task.ID)
+			return s.Changed(err, "the call was canceled", "tasks", "show", d.Task.ID)
 		}
 		_, err = fmt.Fprintf(p.Stdout, "%s of %s was canceled\n", visible.Line(call.ID), d.Task.ID)
 		return err
