@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"io"
 	"slices"
 	"strings"
 
@@ -54,10 +55,7 @@ func commands(p *cli.Program) *cobra.Command {
 	root.SetCompletionCommandGroupID(groups[0].title)
 	// Many people try --version first.
 	asked := root.Flags().Bool("version", false, "print the version")
-	root.InitDefaultCompletionCmd()
-	if c, _, err := root.Find([]string{"completion"}); err == nil {
-		c.Short = "print a script that completes commands and flags in a shell"
-	}
+	completionCommand(p, root)
 	settle(root)
 	helpCommand(p, root) // it takes arguments
 	ofRoot := root.RunE
@@ -68,6 +66,39 @@ func commands(p *cli.Program) *cobra.Command {
 		return ofRoot(c, args)
 	}
 	return root
+}
+
+// bashWords ends the completion for bash. It finds the words of the line without the package
+// bash-completion, too.
+const bashWords = `
+__a2a-server_init_completion()
+{
+    if declare -F _get_comp_words_by_ref >/dev/null; then
+        _get_comp_words_by_ref "$@" cur prev words cword
+        return
+    fi
+    local line=${COMP_LINE:0:COMP_POINT}
+    read -ra words <<<"$line"
+    [[ $line == *[[:space:]] ]] && words+=("")
+    cword=$((${#words[@]} - 1))
+    cur=${words[cword]} prev=${words[cword - 1]}
+}
+`
+
+// completionCommand gives root cobra's completion command, for a bash without packages too.
+func completionCommand(p *cli.Program, root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	c, _, _ := root.Find([]string{"completion"}) // it was added just now
+	c.Short = "print a script that completes commands and flags in a shell"
+	bash, _, _ := c.Find([]string{"bash"}) // likewise
+	script := bash.RunE
+	bash.RunE = func(c *cobra.Command, args []string) error {
+		if err := script(c, args); err != nil {
+			return err
+		}
+		_, err := io.WriteString(p.Stdout, bashWords)
+		return err
+	}
 }
 
 // serveCommand is serve.

@@ -76,6 +76,9 @@ func (h *health) ask(ctx context.Context) error {
 		if errors.Is(err, context.DeadlineExceeded) {
 			err = fmt.Errorf("no answer within %v", h.timeout)
 		}
+		if why := remote.Unreachable(err); why != "" {
+			err = errors.New(why)
+		}
 		return errors.Join(fmt.Errorf("%s is not ready: %w", u.Redacted(), err), h.socketProblem)
 	}
 	if h.verbose && details == "" && !h.first {

@@ -48,7 +48,7 @@ func TestHealth(t *testing.T) {
 		"with TLS":                   {args: "health --config " + tlsFile, stdout: []string{`^ready\n$`}},
 		"with TLS of anybody":        {args: "health --url " + encrypted.URL, code: cli.ExitFailure, stderr: []string{`is not ready: .*certificate`}},
 		"not ready":                  {args: "health --url " + stopping.URL, code: cli.ExitFailure, stderr: []string{`is not ready: 503 Service Unavailable: .*shutting down|is not running`}},
-		"nobody there":               {args: "health --url http://" + nobody, code: cli.ExitFailure, stderr: []string{`is not ready: .*refused`}},
+		"nobody there":               {args: "health --url http://" + nobody, code: cli.ExitFailure, stderr: []string{`is not ready: nothing listens there`}},
 		"no answer":                  {args: "health --timeout 50ms --url http://" + silent.Addr().String(), code: cli.ExitFailure, stderr: []string{`no answer within 50ms`}},
 		"something else":             {args: "health --url " + running.URL + "/tasks", code: cli.ExitFailure, stderr: []string{`is not ready: 404`}},
 		"another server":             {args: "health --url " + other.URL, code: cli.ExitFailure, stderr: []string{`is not ready: it is no a2a-server, or something else answers for it: 200 OK: <h1>It works!</h1>`}},

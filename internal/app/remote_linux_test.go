@@ -125,6 +125,10 @@ func TestRemote(t *testing.T) {
 	if err := os.WriteFile(alice, key.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	stranger := filepath.Join(home, "stranger.key")
+	if err := os.WriteFile(stranger, []byte("a2ak_x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	c := withFile(t, "listen: 127.0.0.1:0\nauth: {tenant: acme, keys: {file: "+keys+"}}\nlimits: {grace: 1s}\n")
 	s := serveConfig(t, c)
 	run := func(want int, says string, args ...string) string {
@@ -135,7 +139,7 @@ func TestRemote(t *testing.T) {
 		}
 		return stdout
 	}
-	run(1, "Set A2A_SERVER_TOKEN", "approvals", "list")
+	run(1, "wants to know the caller: set A2A_SERVER_TOKEN", "approvals", "list")
 	run(2, "either url or socket", "context", "set", "x")
 	run(2, "one of token_file, key_file and token_command", "context", "set", "x", "--url", s.url, "--key-file", alice, "--token-file", alice)
 	run(0, "prod was set", "context", "set", "prod", "--url", s.url, "--key-file", alice)
@@ -157,6 +161,9 @@ func TestRemote(t *testing.T) {
 	run(0, "had been rejected by key:alice in acme already", "approvals", "reject", end, "--yes", "--digest", a.Digest, "--context", "prod")
 	run(6, "was already rejected by key:alice in acme ", "approvals", "approve", end, "--yes", "--digest", a.Digest, "--context", "prod")
 	run(10, "was rejected by key:alice in acme: no", "approvals", "wait", end, "--context", "prod")
+	run(0, "other was set", "context", "set", "other", "--url", s.url, "--key-file", stranger)
+	run(1, "does not accept your credential", "approvals", "list", "--context", "other")
+	run(0, "other was removed", "context", "set", "other", "--remove")
 	run(0, "prod was removed", "context", "set", "prod", "--remove")
 	run(0, "there are no contexts", "context", "list")
 }
@@ -201,6 +208,41 @@ func TestChat(t *testing.T) {
 	}
 	if code, _, stderr := s.remote(t.TempDir(), nil, "send", "/transfer_money to=bob", "--socket", "x"); code != 2 || !strings.Contains(stderr, "--url") {
 		t.Errorf("send to a socket exits with %d: %s", code, stderr)
+	}
+}
+
+// A message that makes no task runs nothing: send says so, and which tool was meant.
+func TestSendWithoutATask(t *testing.T) {
+	t.Parallel()
+	s := serve(t, os.Getuid(), allRoles)
+	for text, says := range map[string]string{"/transfr_money to=bob": `unknown tool "transfr_money"; did you mean transfer_money?`, "/help": "Tools that you may call:"} {
+		code, stdout, stderr := s.remote(t.TempDir(), nil, "send", text)
+		if code != 8 || !strings.Contains(stdout, says) || strings.Contains(stdout, `{"tools":`) || !strings.Contains(stderr, "no tool ran") {
+			t.Errorf("send %q exits with %d and says %s\n%s", text, code, stderr, stdout)
+		}
+	}
+}
+
+// Hints are for the server that the command line named, and a server that is not there is told in words.
+func TestHintsNameTheServer(t *testing.T) {
+	t.Parallel()
+	s := serve(t, os.Getuid(), allRoles)
+	_, id := s.ask("to=bob amount=5")
+	for url, want := range map[string]string{
+		s.url:                 "there is no approval whose id ends with \"zzzz\": 'a2a-server approvals list --url " + s.url + "' has them",
+		"http://127.0.0.1:1":  "the server at http://127.0.0.1:1 cannot be reached: nothing listens there\nStart it with 'a2a-server serve', or name another server with --url",
+		"http://[::1%25x]:1/": "cannot be reached: ",
+	} {
+		if code, _, stderr := s.remote(t.TempDir(), nil, "approvals", "show", "zzzz", "--url", url); code != 1 || !strings.Contains(stderr, want) || strings.Contains(stderr, "dial") {
+			t.Errorf("at %s show exits with %d: %s\nwant %s", url, code, stderr, want)
+		}
+	}
+	code, _, stderr := s.remote(t.TempDir(), nil, "send", "/transfer_money to=bob amount=5", "--url", s.url)
+	if command := " --url " + s.url + "\n"; code != 3 || !strings.Contains(stderr, "a2a-server approvals approve ") || !strings.Contains(stderr, command) {
+		t.Errorf("send exits with %d: %s", code, stderr)
+	}
+	if code, _, stderr := s.remote(t.TempDir(), nil, "approvals", "approve", id, "--yes", "--socket", "it's"); code != 2 || !strings.Contains(stderr, "a2a-server approvals show "+id+` --socket 'it'\''s'`) {
+		t.Errorf("approve exits with %d: %s", code, stderr)
 	}
 }
 

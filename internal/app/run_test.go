@@ -5,6 +5,7 @@ import (
 	"context"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -124,6 +125,36 @@ func TestRun(t *testing.T) {
 		"address is taken":          {args: "serve --store memory --listen " + taken.Addr().String() + " --data " + t.TempDir(), code: cli.ExitFailure, stderr: []string{`choose another address`}},
 		"no data folder":            {args: "serve --listen 127.0.0.1:0 --data " + file, code: cli.ExitFailure, stderr: []string{`data folder`}},
 	})
+}
+
+// Completion works in a bash without the package bash-completion.
+func TestBashCompletion(t *testing.T) {
+	t.Parallel()
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip(err)
+	}
+	var script, problems bytes.Buffer
+	if code := Run(t.Context(), []string{"completion", "bash"}, nil, nil, &script, &problems); code != cli.ExitOK {
+		t.Fatal(problems.String())
+	}
+	for line, want := range map[string]string{
+		"a2a-server approvals app":   "approvals app",
+		"a2a-server approvals ":      "approvals ",
+		"a2a-server send --url=http": "send --url=http",
+	} {
+		c := exec.CommandContext(t.Context(), bash, "--norc", "-s")
+		c.Env = []string{"PATH=/nowhere", "WANT=__complete " + want}
+		c.Stdin = strings.NewReader(script.String() + `
+a2a-server() { [[ "$*" == "$WANT" ]] && printf 'approve\nhttp\n:4\n'; }
+COMP_LINE=` + "'" + line + "'" + ` COMP_POINT=${#COMP_LINE} COMP_TYPE=9
+__start_a2a-server
+echo "${COMPREPLY[@]}"
+`)
+		if said, err := c.Output(); err != nil || !strings.HasPrefix(string(said), "approve") && !strings.HasPrefix(string(said), "http") {
+			t.Errorf("%q is completed to %q, %v", line, said, err)
+		}
+	}
 }
 
 // look looks for patterns in what was written; nothing else goes where none is

@@ -38,7 +38,8 @@ func sendCommand(p *cli.Program) *cobra.Command {
 	c := remote.NewCommand(p, &cobra.Command{
 		Use: "send TEXT", Short: "send a message to an agent, and follow its task", Long: sendHelp + `
 Exit codes of this command: 0 the task has completed, 1 it has ended otherwise, 3 the caller
-may answer and there is no terminal to ask on. While only others may decide, it waits.
+may answer and there is no terminal to ask on, 8 the agent answered without a task, so that
+no tool ran. While only others may decide, it waits.
 `,
 	}, "", false /* prints */)
 	c.SendsMessages()
@@ -52,6 +53,9 @@ may answer and there is no terminal to ask on. While only others may decide, it 
 		}
 		if err := talk.say(ctx, args[0]); err != nil {
 			return err
+		}
+		if talk.task == "" {
+			return cli.Exit(cli.ExitNoTask, "the agent answered without a task: no tool ran")
 		}
 		err = talk.follow(ctx)
 		if errors.Is(err, errWaits) {
@@ -226,7 +230,7 @@ func (t *talk) say(ctx context.Context, text string) error {
 	if out.Message != nil {
 		texts := slices.ContainsFunc(out.Message.Parts, func(p part) bool { return p.Text != nil })
 		for _, one := range out.Message.Parts {
-			if t.prompter.board == nil || !texts || one.Data == nil { // else it is for programs
+			if !texts || one.Data == nil { // else it is for programs
 				t.prompter.part(one, false)
 			}
 		}

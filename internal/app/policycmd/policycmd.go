@@ -76,10 +76,10 @@ func explain(p *cli.Program, try Try) *cobra.Command {
 	}
 	as := cli.OutputFlag(c)
 	object := c.Flags().String("json", "", "The arguments as a JSON `object`; - reads it from standard input.")
-	subject := c.Flags().String("caller", "", "`Subject` of the requester, such as corp:alice. Default: an anonymous caller.")
-	tenant := c.Flags().String("tenant", "", "`Tenant` of the requester.")
-	roles := c.Flags().StringSlice("roles", nil, "`Roles` of the requester, separated by commas.")
-	chain := c.Flags().StringSlice("chain", nil, "`Parties` that act for the requester, separated by commas.")
+	subject := c.Flags().String("caller", "", "The `subject` of the requester, such as corp:alice. Default: an anonymous caller.")
+	tenant := c.Flags().String("tenant", "", "The `tenant` of the requester.")
+	roles := c.Flags().StringSlice("roles", nil, "The `roles` of the requester, separated by commas.")
+	chain := c.Flags().StringSlice("chain", nil, "The `parties` that act for the requester, separated by commas.")
 	given := cli.ConfigFlags(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		call := toolset.TrialCall{Tool: args[0], By: auth.Trial(*subject, *tenant, *roles, *chain)}

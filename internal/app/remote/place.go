@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -203,7 +204,7 @@ func Connect(p *cli.Program, t *target) (*Server, error) {
 	}
 	at.OnRetry = func(cause error, pause time.Duration) {
 		if pause >= time.Second { // shorter pauses are over before the note is read
-			p.Note(visible.Text(cause.Error()) + "; trying again")
+			p.Note(cmp.Or(Unreachable(cause), visible.Text(cause.Error())) + "; trying again")
 		}
 	}
 	c, err := client.New(at.Config)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"strings"
 	"syscall"
 
@@ -32,11 +33,10 @@ func (s *Server) Command(words ...string) string {
 // answer, and with its invisible characters escaped.
 func (s *Server) Explain(err error) error {
 	if refused, is := errors.AsType[*client.Error](err); is {
-		text := visible.Text(refused.Error())
-		if refused.Reason == client.ReasonUnauthenticated && s.at.Socket == "" && s.at.Credential == nil {
-			text += "\nSet " + tokenVariable + " to a bearer token or an API key, or add one to a context"
+		if refused.Reason == client.ReasonUnauthenticated && s.at.Socket == "" {
+			return s.credentialError()
 		}
-		return errors.New(text)
+		return errors.New(visible.Text(refused.Error()))
 	}
 	at := visible.Line(s.at.String())
 	switch {
@@ -51,7 +51,34 @@ func (s *Server) Explain(err error) error {
 	case errors.Is(err, syscall.ECONNREFUSED) && s.at.local:
 		return fmt.Errorf("no server listens on %s: start it with 'a2a-server serve'. If it was started with --listen, name its URL with --url or a context", at)
 	}
+	if why := Unreachable(err); why != "" {
+		return fmt.Errorf("the server at %s cannot be reached: %s\nStart it with 'a2a-server serve', or name another server with --url or --context", at, why)
+	}
 	return fmt.Errorf("ask the server at %s: %w", at, err)
+}
+
+// credentialError is the error of a server at a URL that does not know the caller.
+func (s *Server) credentialError() error {
+	at := visible.Line(s.at.String())
+	if s.at.Credential == nil {
+		return fmt.Errorf("the server at %s wants to know the caller: set %s to an API key or a bearer token, or name a context that has a credential with --context", at, tokenVariable)
+	}
+	return fmt.Errorf("the server at %s does not accept your credential, of %s or the context: it may have expired or been revoked, or be that of another server", at, tokenVariable)
+}
+
+// Unreachable says why no connection to a server could be made; "": the error is another.
+func Unreachable(err error) string {
+	name, isName := errors.AsType[*net.DNSError](err)
+	dial, isDial := errors.AsType[*net.OpError](err)
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "nothing listens there"
+	case isName && name.IsNotFound:
+		return "there is no host " + visible.Line(name.Name)
+	case isDial && dial.Op == "dial":
+		return visible.Line(dial.Err.Error())
+	}
+	return ""
 }
 
 // Changed returns the error of a change for display. If the server has not answered, the error

@@ -87,6 +87,7 @@ func TestNoCalls(t *testing.T) {
 		{"plain text", text("hello"), "Tools that you may call:\n"},
 		{"other data", data(t, `{"a":1}`), "Tools that you may call:\n"},
 		{"unknown command", text("/nope x"), "part 1: unknown tool \"nope\"\n"},
+		{"misspelled command", text("/transfer_monye x"), "part 1: unknown tool \"transfer_monye\"; did you mean transfer_money?\n"},
 		{"slash alone", text("/ echo"), "part 1: unknown tool \"\"\n"},
 		{"no pairs", text("/transfer_money 5 bob"), "/transfer_money: expected key=value at \"5 bob\"; a value with blanks needs quotes\n"},
 		{"a key twice", text("/transfer_money to=a to=b"), "\"to\" is given twice\n"},

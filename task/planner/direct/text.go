@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode"
 
+	"a2a-server/internal/suggest"
 	"a2a-server/task"
 	"a2a-server/tool"
 )
@@ -32,7 +33,11 @@ func readText(s string, tools []tool.Tool) ([]task.PlannedCall, error) {
 		}
 		return []task.PlannedCall{{Tool: name, Args: args}}, nil
 	}
-	return nil, fmt.Errorf("unknown tool %+q", clip(name, 100))
+	names := make([]string, 0, len(tools))
+	for _, t := range tools {
+		names = append(names, t.Name())
+	}
+	return nil, fmt.Errorf("unknown tool %+q%s", clip(name, 100), suggest.DidYouMean(name, "", names))
 }
 
 // textArgs returns the arguments after the name of a tool.
