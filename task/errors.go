@@ -28,6 +28,15 @@ func Invalid(field, format string, args ...any) *InvalidError {
 	return &InvalidError{Field: field, Reason: fmt.Sprintf(format, args...)}
 }
 
+// PlannerError means that a planner has failed to examine a message. Its text is for the log.
+type PlannerError struct{ Cause error }
+
+// Error returns the text of the cause.
+func (e *PlannerError) Error() string { return e.Cause.Error() }
+
+// Unwrap returns the cause.
+func (e *PlannerError) Unwrap() error { return e.Cause }
+
 // StateError means that a task does not accept a request in its current state.
 type StateError struct {
 	Task  store.TaskID

@@ -16,19 +16,27 @@ import (
 // Planner turns a message into steps. It is safe for concurrent use. It keeps no state of its
 // own about a task: state to remember goes into [Step.State], so that restarts have no effect.
 // It is never asked again for a step that is in the log.
+//
+// Every message that names no task creates one, unless the planner is an [Accepter].
 type Planner interface {
+	// Plan returns the next step. Every call of the previous steps has a result. An error
+	// ends the task as failed, with the text of the error for the client.
+	Plan(ctx context.Context, p *Progress) (*Step, error)
+}
+
+// An Accepter is a [Planner] that examines messages before they create tasks.
+type Accepter interface {
 	// Accept examines a message that would create a new task. It must be pure and quick. A
 	// non-nil message is the whole response, in the context of the message that it replies to
 	// or in a new context: nothing is stored, and nothing is remembered for idempotency. An
-	// error refuses the message: an error of the SDK, such as a2a.ErrUnsupportedOperation with
-	// its own text from a2a.NewError, is sent to the client unchanged, any other as an
-	// internal error.
+	// error refuses the message: an [*InvalidError], and an error of the SDK, such as
+	// a2a.ErrUnsupportedOperation with its own text from a2a.NewError, are sent to the client
+	// unchanged; of any other the client learns that the planner has failed, and the log the cause.
 	Accept(ctx agent.ReadonlyContext, r *Request) (*a2a.Message, error)
+}
 
-	// Plan returns the next step. Every call of the previous steps has a result. An error
-	// ends the task as failed.
-	Plan(ctx context.Context, p *Progress) (*Step, error)
-
+// An InlinePlanner is a [Planner] that may be pure and quick.
+type InlinePlanner interface {
 	// Inline reports whether Plan is pure and quick, so that the engine may call it while
 	// it builds a batch, and call it again if the batch conflicts.
 	Inline() bool

@@ -133,5 +133,8 @@ func ofServer(err error) Failure {
 			return f
 		}
 	}
+	if _, is := errors.AsType[*task.PlannerError](err); is {
+		return Failure{Kind: Internal, Message: "the planner of this agent has failed, so that the message was not read and nothing was run: the log of the server has the cause"}
+	}
 	return Failure{}
 }

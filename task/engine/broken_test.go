@@ -193,7 +193,7 @@ func (p *brittlePlanner) Inline() bool { p.b.use(inline); return true }
 
 func (p *brittlePlanner) Accept(ctx agent.ReadonlyContext, r *task.Request) (*a2a.Message, error) {
 	p.b.use(accept)
-	return p.Planner.Accept(ctx, r)
+	return p.Planner.(task.Accepter).Accept(ctx, r)
 }
 
 func (p *brittlePlanner) Plan(ctx context.Context, at *task.Progress) (*task.Step, error) {

@@ -60,8 +60,7 @@ type stepper struct {
 	inline bool
 }
 
-func (p *stepper) Accept(agent.ReadonlyContext, *task.Request) (*a2a.Message, error) { return nil, nil }
-func (p *stepper) Inline() bool                                                      { return p.inline }
+func (p *stepper) Inline() bool { return p.inline }
 
 func (p *stepper) Plan(_ context.Context, at *task.Progress) (*task.Step, error) {
 	if i := len(at.Steps); i < p.n {
@@ -95,9 +94,6 @@ type thinker struct {
 func newThinker() *thinker {
 	return &thinker{entered: make(chan struct{}), left: make(chan struct{})}
 }
-
-func (p *thinker) Accept(agent.ReadonlyContext, *task.Request) (*a2a.Message, error) { return nil, nil }
-func (p *thinker) Inline() bool                                                      { return false }
 
 func (p *thinker) Plan(ctx context.Context, _ *task.Progress) (*task.Step, error) {
 	var err error
@@ -146,9 +142,6 @@ func TestStopWhilePlanning(t *testing.T) {
 
 // planFunc is a planner that is asked outside of batches.
 type planFunc func(ctx context.Context) (*task.Step, error)
-
-func (planFunc) Accept(agent.ReadonlyContext, *task.Request) (*a2a.Message, error) { return nil, nil }
-func (planFunc) Inline() bool                                                      { return false }
 
 func (p planFunc) Plan(ctx context.Context, _ *task.Progress) (*task.Step, error) { return p(ctx) }
 

@@ -15,14 +15,10 @@ import (
 
 	"a2a-server/task"
 	"a2a-server/task/engine"
-	"a2a-server/tool/agent"
 )
 
 // speaker is a planner that speaks while it plans.
 type speaker func(ctx context.Context, at *task.Progress) (*task.Step, error)
-
-func (speaker) Accept(agent.ReadonlyContext, *task.Request) (*a2a.Message, error) { return nil, nil }
-func (speaker) Inline() bool                                                      { return false }
 
 func (s speaker) Plan(ctx context.Context, at *task.Progress) (*task.Step, error) { return s(ctx, at) }
 

@@ -17,7 +17,6 @@ import (
 	"a2a-server/approval"
 	"a2a-server/task"
 	"a2a-server/tool"
-	"a2a-server/tool/agent"
 	"a2a-server/tool/agenttool"
 )
 
@@ -218,8 +217,7 @@ func TestEqualQuestionAfterACut(t *testing.T) {
 // asksFirst is a planner that asks before it makes the only call, as a model may.
 type asksFirst struct{}
 
-func (asksFirst) Accept(agent.ReadonlyContext, *task.Request) (*a2a.Message, error) { return nil, nil }
-func (asksFirst) Inline() bool                                                      { return true }
+func (asksFirst) Inline() bool { return true }
 func (asksFirst) Plan(_ context.Context, p *task.Progress) (*task.Step, error) {
 	switch len(p.Steps) {
 	case 0:

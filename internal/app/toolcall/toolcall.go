@@ -122,7 +122,7 @@ type call struct {
 
 // noting is a planner that notes how calls have ended.
 type noting struct {
-	task.Planner
+	*direct.Planner
 	refused atomic.Bool // a call was not approved
 }
 

@@ -46,7 +46,7 @@ func (d *advancing) Advance() (n Next, err error) {
 			}
 		case d.size() > maxDraft:
 			return NextAgain, nil
-		case !d.rules.Planner.Inline() || !d.at.Held.IsZero():
+		case !d.rules.inline() || !d.at.Held.IsZero():
 			return NextPlan, nil
 		default:
 			next, err := d.plan()

@@ -67,8 +67,7 @@ type steps struct {
 	slow bool
 }
 
-func (p *steps) Accept(agent.ReadonlyContext, *task.Request) (*a2a.Message, error) { return nil, nil }
-func (p *steps) Inline() bool                                                      { return !p.slow }
+func (p *steps) Inline() bool { return !p.slow }
 
 func (p *steps) Plan(_ context.Context, at *task.Progress) (*task.Step, error) {
 	if i := len(at.Steps); i < len(p.list) {

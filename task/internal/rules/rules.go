@@ -150,18 +150,34 @@ func (r *Rules) Accept(c *task.ReadonlyContext, m *a2a.Message, waiting func() (
 	if l.tools, err = r.listTools(c); err != nil {
 		return nil, l, err
 	}
-	defer r.guard(c.TaskID(), "the planner", &err)
 	request := &task.Request{Message: m, Tools: l.tools}
-	direct, err = r.Planner.Accept(c, request)
-	l.first = request.First
-	if err != nil || direct == nil {
-		return nil, l, err
+	if direct, err = r.examine(c, request); err != nil {
+		return nil, l, &task.PlannerError{Cause: err}
+	}
+	if l.first = request.First; direct == nil {
+		return nil, l, nil
 	}
 	answer := *direct
 	if answer.ContextID = m.ContextID; answer.ContextID == "" {
 		answer.ContextID = r.NewID()
 	}
 	return &answer, l, nil
+}
+
+// examine has the planner examine a message, if it is a [task.Accepter].
+func (r *Rules) examine(c *task.ReadonlyContext, request *task.Request) (direct *a2a.Message, err error) {
+	planner, is := r.Planner.(task.Accepter)
+	if !is {
+		return nil, nil
+	}
+	defer r.guard(c.TaskID(), "the planner", &err)
+	return planner.Accept(c, request)
+}
+
+// inline reports whether the planner may be asked within a batch.
+func (r *Rules) inline() bool {
+	planner, is := r.Planner.(task.InlinePlanner)
+	return is && planner.Inline()
 }
 
 // decidesNothing refuses a message without a task id that holds a decision.

@@ -33,7 +33,11 @@ type Planner struct {
 	approval func(t tool.Tool) bool
 }
 
-var _ task.Planner = (*Planner)(nil)
+var _ interface {
+	task.Planner
+	task.Accepter
+	task.InlinePlanner
+} = (*Planner)(nil)
 
 // New returns a planner.
 func New(c Config) *Planner {

@@ -14,7 +14,6 @@ import (
 
 	"a2a-server/task"
 	"a2a-server/task/planner/llm/internal/chat"
-	"a2a-server/tool/agent"
 )
 
 // Planner asks a model. It is safe for concurrent use. Make one with [New].
@@ -40,12 +39,6 @@ func New(c Config) (*Planner, error) {
 
 // Close closes the connections that are not in use.
 func (p *Planner) Close() { p.client.Close() }
-
-// Inline returns false.
-func (p *Planner) Inline() bool { return false }
-
-// Accept accepts every message: what it wants, only the model knows.
-func (p *Planner) Accept(agent.ReadonlyContext, *task.Request) (*a2a.Message, error) { return nil, nil }
 
 // state is what the log keeps of a step.
 type state struct {

@@ -21,7 +21,11 @@ type Planner struct {
 	byName    map[string]*scenario
 }
 
-var _ task.Planner = (*Planner)(nil)
+var _ interface {
+	task.Planner
+	task.Accepter
+	task.InlinePlanner
+} = (*Planner)(nil)
 
 func newPlanner(scenarios []scenario) *Planner {
 	p := &Planner{scenarios: scenarios, byName: make(map[string]*scenario, len(scenarios))}
