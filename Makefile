@@ -63,11 +63,11 @@ CHECKS := needs format lint modules generated cross test race seeds kills brief 
 NEEDS := bash caddy cc chromium curl dpkg git ip iptables nginx node npm openssl podman podman-compose python3 runc strace systemd-analyze unshare
 
 .DEFAULT_GOAL := test
-.PHONY: help build test fast check needs format lint modules generated cross race seeds kills brief interop matrix browser mcp operate bench faults mutate sim vuln newest release tools
+.PHONY: help build test fast check needs format lint modules generated cross race seeds kills brief interop matrix browser mcp operate bench faults mutate sim vuln newest release rename-module tools
 
 help: ## – | – | this list
-	@printf 'target|time|needs|runs\n' | cat - $(MAKEFILE_LIST) | sed -n 's/^\([a-z0-9]*\):[^#]*## \(.*\)/\1 | \2/p; 1p' | \
-		awk -F ' *[|] *' '{ printf "%-10s %-12s %-28s %s\n", $$1, $$2, $$3, $$4 }'
+	@printf 'target|time|needs|runs\n' | cat - $(MAKEFILE_LIST) | sed -n 's/^\([a-z0-9-]*\):[^#]*## \(.*\)/\1 | \2/p; 1p' | \
+		awk -F ' *[|] *' '{ printf "%-13s %-12s %-28s %s\n", $$1, $$2, $$3, $$4 }'
 
 build: ## 10 s | Go | every package; programs go to ./bin
 	go build ./...
@@ -193,6 +193,19 @@ newest: ## 3 min | a network | the store's reader of bbolt's file, and files of 
 
 release: ## 3 min | Go, git | archives, Debian packages, an image, SBOMs and checksums of this commit, for Linux and macOS, to ./dist
 	rm -rf dist && cd internal/release && go run .
+
+# The path stands in imports, go.mod, the linker's flag for the version, the linter's settings and
+# docs/library.md. The name of the program and of its files stays.
+rename-module: ## 90 s | Go, git, perl | for the owner: another path of the module, in all files; MODULE=example.com/you/a2a-server
+	@ok=; case '$(MODULE)' in *[!A-Za-z0-9./_~-]*|/*|*/) ;; *.*/*) ok=1 ;; esac; \
+	[ -n "$$ok" ] || { echo 'rename-module: write the path that people import, such as MODULE=example.com/you/a2a-server' >&2; exit 2; }
+	@OLD=$$(go list -m) NEW='$(MODULE)'; export OLD NEW; \
+	each() { git ls-files -z -- "$$2" | xargs -0 perl -pi -e "BEGIN { (\$$old, \$$new) = @ENV{qw(OLD NEW)} } $$1"; } && \
+	each 's{^(\s*(?:import )?(?:[\w.]+ )?")\Q$$old\E((?:/[^"]*)?"(?:\s*//.*)?)$$}{$$1$$new$$2}; s{-X .?\K\Q$$old\E(?=\.release=)}{$$new}' '*.go' && \
+	each 's{^(?:module |require |replace |\t)\K\Q$$old\E(?=[\s/])}{$$new}' '*go.mod' && \
+	each 's{(?:- |\[)\K\Q$$old\E(?=\]?$$)}{$$new}' .golangci.yml && \
+	each 's{-(?:require|replace) \K\Q$$old\E(?=[@=])}{$$new}g' docs/library.md && \
+	gofmt -l . && go build ./... && echo "the module $$OLD is now $$NEW: run make test, and commit"
 
 tools: ## 2 min, once | Go | the pinned linter in ./bin
 	@[ "$$($(LINT) version --short 2>/dev/null)" = '$(GOLANGCI_LINT_VERSION)' ] || { \

@@ -7,7 +7,7 @@
 //	a2a-server help             list the commands
 //
 // It exits with 0 on success, 1 when something failed, 2 when the command line or the
-// configuration is invalid, and 3 when a call was not approved.
+// configuration is invalid, and 3 when a call was not approved; docs/admin.md has more.
 package main
 
 import (

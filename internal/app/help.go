@@ -39,7 +39,8 @@ The file is named by --config, or else by A2A_SERVER_CONFIG.
 
 Exit codes: 0 success, 1 something failed, 2 the command line or the
 configuration is invalid, 3 a call was not approved or a change not confirmed,
-4 it is not known whether a change was made; 'help approvals wait' has more.
+4 it is not known whether a change was made; 'help approvals approve', 'help
+approvals wait' and 'help send' have more.
 `
 
 // help prints the list of commands, or the flags of a command.

@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -77,7 +78,7 @@ func mapKeys(m map[string]*source) (keys []string) {
 // declared parses every package below root, tests apart.
 func declared(t *testing.T, root string) map[string]*source {
 	t.Helper()
-	packages := map[string]*source{}
+	packages, module := map[string]*source{}, moduleName(t, os.DirFS(root))
 	err := filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -100,7 +101,7 @@ func declared(t *testing.T, root string) map[string]*source {
 		if packages[dir] == nil {
 			packages[dir] = &source{names: map[string]bool{}, imports: map[string]string{}}
 		}
-		packages[dir].read(f)
+		packages[dir].read(f, module)
 		return nil
 	})
 	if err != nil {
@@ -109,12 +110,12 @@ func declared(t *testing.T, root string) map[string]*source {
 	return packages
 }
 
-func (s *source) read(f *ast.File) {
+func (s *source) read(f *ast.File, module string) {
 	if f.Doc != nil {
 		s.comment += f.Doc.Text()
 	}
 	for _, i := range f.Imports {
-		if dir, ours := strings.CutPrefix(strings.Trim(i.Path.Value, `"`), "a2a-server/"); ours {
+		if dir, ours := strings.CutPrefix(strings.Trim(i.Path.Value, `"`), module+"/"); ours {
 			s.imports[path.Base(dir)] = dir
 		}
 	}

@@ -21,7 +21,7 @@ func (s *source) writeSBOM(to, on string, program []byte) error {
 	}
 	bom := cdx.NewBOM()
 	bom.SerialNumber = uuid.NewSHA1(uuid.NameSpaceURL, fmt.Appendf(nil, "a2a-server %s %s %s %s", s.version, s.commit, on, info.GoVersion)).URN()
-	of := goModule("a2a-server", s.version, "")
+	of := goModule(info.Main.Path, s.version, "")
 	of.Type = cdx.ComponentTypeApplication
 	of.Properties = &[]cdx.Property{{Name: "go:platform", Value: on}, {Name: "git:commit", Value: s.commit}}
 	bom.Metadata = &cdx.Metadata{Timestamp: s.at.UTC().Format(time.RFC3339), Component: &of}

@@ -3,7 +3,7 @@
 // the tool NAME.
 //
 // A tool only sets actions (EventActions in package agent); a planner with a model follows them (see package
-// a2a-server/task/planner/llm), and any other planner takes them for information. None of the
+// task/planner/llm), and any other planner takes them for information. None of the
 // tools has an effect of its own, so none asks by itself, and none authorizes anything: the gates
 // of an agent decide about its call, whoever hands over to it.
 package controltool
