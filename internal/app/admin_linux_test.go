@@ -418,7 +418,7 @@ func TestTasksCommands(t *testing.T) {
 		"tasks show --anonymous ../approvals":                         {2, []string{`is not the id of one task`}},
 		"tasks delete --anonymous --yes " + first:                     {1, []string{`cancel it first`}},
 		"approvals show --anonymous " + first + ".a9":                 {1, []string{`there is no such approval`}},
-		"approvals show":                                              {2, []string{`approvals show takes the id of one approval; 'a2a-server approvals list' has them`}},
+		"approvals show":                                              {2, []string{`approvals show takes the id of one approval; 'a2a-server approvals list --data \S+ --config \S+' has them`}},
 		"approvals edit --anonymous " + id:                            {2, []string{`--args or --args-file`}},
 		"approvals edit --args [] " + id:                              {2, []string{`not a JSON object`}},
 		"approvals edit --args {} --args-file x " + id:                {2, []string{`--args or --args-file`}},

@@ -193,7 +193,8 @@ func (p *brittlePlanner) Inline() bool { p.b.use(inline); return true }
 
 func (p *brittlePlanner) Accept(ctx agent.ReadonlyContext, r *task.Request) (*a2a.Message, error) {
 	p.b.use(accept)
-	return p.Planner.(task.Accepter).Accept(ctx, r)
+	planner, _ := p.Planner.(task.Accepter) // the direct planner is
+	return planner.Accept(ctx, r)
 }
 
 func (p *brittlePlanner) Plan(ctx context.Context, at *task.Progress) (*task.Step, error) {

@@ -13,12 +13,15 @@ import (
 
 // Takes makes a command take arguments with these names, each of which must be there.
 func Takes(c *cobra.Command, hint string, names ...string) {
-	c.Args = func(c *cobra.Command, args []string) error {
-		if len(args) != len(names) || slices.Contains(args, "") {
-			return Usage("%s takes %s%s", Within(c), strings.Join(names, " and "), hint)
-		}
-		return nil
+	c.Args = func(c *cobra.Command, args []string) error { return Exactly(c, args, hint, names...) }
+}
+
+// Exactly returns an error unless the arguments of a command have these names, and each is there.
+func Exactly(c *cobra.Command, args []string, hint string, names ...string) error {
+	if len(args) != len(names) || slices.Contains(args, "") {
+		return Usage("%s takes %s%s", Within(c), strings.Join(names, " and "), hint)
 	}
+	return nil
 }
 
 // ReadObject returns the JSON object of arguments that is text or, with a reader, is read from

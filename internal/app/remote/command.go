@@ -22,14 +22,17 @@ type Command struct {
 // NewCommand makes c a command that asks a running server. of is what the command takes the id of,
 // such as task; "": nothing. prints says whether it has the flag --output.
 func NewCommand(p *cli.Program, c *cobra.Command, of string, prints bool) *Command {
-	if of != "" {
-		cli.Takes(c, "; 'a2a-server "+of+"s list' has them", "the id of one "+of)
-	}
 	r := &Command{Command: c, p: p, As: new(cli.Form)}
 	if prints {
 		r.As = cli.OutputFlag(c)
 	}
 	r.target = targetFlags(c)
+	if of != "" {
+		c.Args = func(c *cobra.Command, args []string) error {
+			list := cli.CommandLine(append([]string{of + "s", "list"}, r.target.flags()...)...)
+			return cli.Exactly(c, args, "; '"+list+"' has them", "the id of one "+of)
+		}
+	}
 	return r
 }
 
