@@ -179,7 +179,9 @@ func (s *Server) current(ctx context.Context, was auth.Principal) (by auth.Princ
 	switch {
 	case was.IsAnonymous() && s.authenticator != nil:
 		return by, &auth.WithdrawnError{Why: "they were anonymous, and callers have to authenticate now"}
-	case was.IsAnonymous():
+	case was.IsPersona() && s.demo() == nil:
+		return by, &auth.WithdrawnError{Why: "they were the persona of a demo, and this server is none"}
+	case was.IsAnonymous(), was.IsPersona():
 		return was, nil
 	case !ours || s.given.Authenticator != nil && was.Mark != peer.Setting: // beside it, only auth.socket is the operator's
 		return s.lastSeen(ctx, was, true /* ofProgram */)

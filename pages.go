@@ -40,7 +40,7 @@ func (s *Server) pages(protocol *a2a.Server, guard httpd.Guard) http.Handler {
 	}
 	c := web.Config{
 		Service: s.approvals, Door: s.door(requests, s.pageGuard(guard), streams), Prefix: prefix, PublicURL: s.url,
-		Sender: sender{s.engine}, Tools: s.toolsOf, PlainWords: s.given.Planner == nil && s.config.Planner.Kind == "llm",
+		Sender: sender{s.engine}, Tools: s.toolsOf, PlainWords: s.plainWords(),
 		Policy: policyOf{&s.tools},
 		Health: func() error {
 			if why := s.health.Unready(); why != "" {
@@ -48,6 +48,7 @@ func (s *Server) pages(protocol *a2a.Server, guard httpd.Guard) http.Handler {
 			}
 			return nil
 		},
+		Demo:  s.demo(),
 		Agent: s.config.Agent.Name, Version: Version(), Log: s.log, Now: s.given.Now,
 	}
 	s.makeSignIn(protocol, guard, web.SignIn(c))
@@ -59,6 +60,11 @@ func (s *Server) pages(protocol *a2a.Server, guard httpd.Guard) http.Handler {
 		return by, web.Session{Method: signedIn(by.By)}, ok
 	}
 	return web.New(c)
+}
+
+// plainWords reports whether a language model reads the messages.
+func (s *Server) plainWords() bool {
+	return s.given.Planner == nil && s.config.Planner.Kind == "llm"
 }
 
 // pagesPath returns where browsers at the base URL are sent; "": there are no pages.

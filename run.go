@@ -258,6 +258,9 @@ func (s *Server) announce() {
 	if s.listener != nil && s.config.PublicURL == "" && !loopback(s.listener.Addr()) && len(s.config.AllowedHosts) == 0 {
 		s.log.Warn().Msg("the agent card names the address that each request came to: set public_url, or allowed_hosts to the names that clients use")
 	}
+	if s.given.Inside.Listening != nil {
+		s.given.Inside.Listening(s.url)
+	}
 }
 
 // restoredText says that a restored store waits for its operator.

@@ -188,6 +188,9 @@ func New(c Config) (_ *Server, err error) {
 			return nil, err
 		}
 	}
+	if err := s.checkDemo(); err != nil {
+		return nil, err
+	}
 	s.url = baseURL(conf, s.Addr())
 	if err := s.serveProtocol(); err != nil {
 		return nil, err

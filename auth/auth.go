@@ -64,6 +64,19 @@ func Anonymous() Principal { return Principal{Subject: anonymous, Method: method
 
 const methodNone = "none"
 
+// persona is the subject of [Persona].
+const persona = "colleague"
+
+// Persona returns the second person of a demo, in whose name the person at the pages of a server
+// without authentication decides what [Anonymous] has requested. Only the pages of a demo know it:
+// no credential and no message names it, and authentication never results in it.
+func Persona() Principal {
+	return Principal{Subject: persona, Method: methodNone, Roles: []string{RoleRequester, RoleAdmin}}
+}
+
+// IsPersona reports whether p is [Persona].
+func (p Principal) IsPersona() bool { return p.Subject == persona && p.Method == methodNone }
+
 // Trial returns the caller of a call that is judged and never made: [Anonymous] if nothing is given.
 func Trial(subject, tenant string, roles, chain []string) Principal {
 	if subject == "" && tenant == "" && len(roles)+len(chain) == 0 {

@@ -17,11 +17,14 @@ import (
 // person has been seen ([Principal.PersonSeen]): one that nobody has ever had may be a mistake for
 // any other. Only of two names that are the operator's own, with no authenticator behind either, are
 // both believed. A login and the name of a person may be one person. A principal that is
-// [Principal.Doubtful] is known to differ from nobody.
+// [Principal.Doubtful] is known to differ from nobody. [Anonymous] differs from the [Persona] of a demo
+// alone.
 func (p Principal) DistinctFrom(q Principal) bool {
 	switch {
-	case p.IsZero() || q.IsZero() || p.IsAnonymous() || q.IsAnonymous() || p.Shares(q) || p.Doubtful() || q.Doubtful():
+	case p.IsZero() || q.IsZero() || p.Shares(q) || p.Doubtful() || q.Doubtful():
 		return false
+	case p.IsAnonymous() || q.IsAnonymous() || p.IsPersona() || q.IsPersona():
+		return p.IsAnonymous() && q.IsPersona() || p.IsPersona() && q.IsAnonymous()
 	case source(p.Subject) == source(q.Subject) && (source(p.Subject) != "" || p.Method == q.Method):
 		return true
 	case p.Person != "" && q.Person != "":

@@ -94,7 +94,7 @@ func equalText(ids []string) string {
 // whyNot says in a few words why the caller may not decide a pending approval.
 func (v *visit) whyNot(a *client.Approval) string {
 	switch only := decidedBy(a); {
-	case a.FourEyes && v.isCaller(&a.Requester):
+	case a.FourEyes && (v.isCaller(&a.Requester) || v.cfg.Demo != nil && v.By.IsAnonymous()):
 		return "you requested this: another person decides"
 	case v.By.May(auth.Decide) != nil:
 		return "your roles let you see it, not decide it"

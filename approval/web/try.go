@@ -22,6 +22,8 @@ type tryPage struct {
 	Asks    []ask  // pending approvals of the newest task
 	Wrong   string
 	As      string
+	Samples []Sample
+	Persona *personaSwitch // nil: the pages are no demo
 }
 
 // ask is an approval that can be decided in the conversation.
@@ -32,6 +34,9 @@ type ask struct {
 	Can  map[string]bool
 	Form *form
 	Here bool // it can be decided without its page
+	// Confirm is the name of the tool, which an approval of a destructive call types; "": not typed.
+	Confirm string
+	Persona *personaSwitch // nil: nobody else can be the decider here
 }
 
 // asks returns the pending approvals of a task.
@@ -54,7 +59,13 @@ func (v *visit) asks(p *taskPage) []ask {
 				one.Form.Fields[n].ID += a.ID // there may be several questions
 			}
 		}
-		one.Here = d.May.Decide && (one.Form != nil || one.Pick)
+		one.Here = d.May.Decide && (one.Form != nil || one.Pick || v.cfg.Demo != nil)
+		if a.Destructive {
+			one.Confirm = a.Tool
+		}
+		if !d.May.Decide && !v.By.IsPersona() {
+			one.Persona = v.persona()
+		}
 		out = append(out, one)
 	}
 	return out
@@ -73,9 +84,13 @@ func (v *visit) showTry(status int, p *tryPage, task, context string) error {
 	if v.cfg.Sender == nil {
 		return notFound("this server has no page to talk to the agent")
 	}
-	p.Context, p.As = context, who(&client.Principal{Subject: v.By.Subject, Person: v.By.Person})
+	by := v.requester.By
+	p.Context, p.As, p.Persona = context, who(&client.Principal{Subject: by.Subject, Person: by.Person}), v.persona()
 	if v.cfg.Tools != nil {
-		p.Tools, p.Plain = v.cfg.Tools(v.ctx(), v.By), v.cfg.PlainWords
+		p.Tools, p.Plain = v.cfg.Tools(v.ctx(), by), v.cfg.PlainWords
+	}
+	if v.cfg.Demo != nil {
+		p.Samples = v.cfg.Demo.Samples
 	}
 	for i := range p.Tools {
 		if p.Example = p.Tools[i].Example; p.Example != "" {
@@ -84,7 +99,7 @@ func (v *visit) showTry(status int, p *tryPage, task, context string) error {
 	}
 	live := ""
 	if task != "" {
-		d, err := v.cfg.Service.Task(v.ctx(), v.Caller, task)
+		d, err := v.cfg.Service.Task(v.ctx(), v.requester, task)
 		if err != nil {
 			return err
 		}
@@ -94,7 +109,7 @@ func (v *visit) showTry(status int, p *tryPage, task, context string) error {
 			return err
 		}
 		if p.Context != "" {
-			page, err := v.cfg.Service.Tasks(v.ctx(), v.Caller, client.TaskQuery{Context: p.Context, Limit: maxTurns})
+			page, err := v.cfg.Service.Tasks(v.ctx(), v.requester, client.TaskQuery{Context: p.Context, Limit: maxTurns})
 			if err != nil {
 				return err
 			}
@@ -102,7 +117,7 @@ func (v *visit) showTry(status int, p *tryPage, task, context string) error {
 				if page.Items[i].ID == d.Task.ID {
 					continue
 				}
-				if before, err := v.cfg.Service.Task(v.ctx(), v.Caller, page.Items[i].ID); err == nil {
+				if before, err := v.cfg.Service.Task(v.ctx(), v.requester, page.Items[i].ID); err == nil {
 					if one, err := v.taskPage(&before); err == nil {
 						p.Tasks = append(p.Tasks, one)
 					}
@@ -129,7 +144,7 @@ func (v *visit) send() error {
 		m.Task, m.Context = "", ""
 	}
 	if m.Task != "" { // which may have ended since the page was made
-		d, err := v.cfg.Service.Task(v.ctx(), v.Caller, m.Task)
+		d, err := v.cfg.Service.Task(v.ctx(), v.requester, m.Task)
 		if err != nil {
 			return err
 		}
@@ -140,7 +155,7 @@ func (v *visit) send() error {
 	if strings.TrimSpace(text) == "" {
 		return v.showTry(http.StatusUnprocessableEntity, &tryPage{Wrong: "The message is empty."}, m.Task, m.Context)
 	}
-	task, answer, err := v.cfg.Sender.Send(v.ctx(), v.Caller, m)
+	task, answer, err := v.cfg.Sender.Send(v.ctx(), v.requester, m)
 	if err != nil {
 		p := v.problem(err, "")
 		return v.showTry(p.Status, &tryPage{Wrong: p.Error(), Text: text}, m.Task, m.Context)

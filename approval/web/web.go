@@ -75,7 +75,9 @@ type Config struct {
 	// Policy are the gates. Nil: there is no page about them.
 	Policy Policy
 	// Health returns why the server is not ready. Nil: it is not shown.
-	Health         func() error
+	Health func() error
+	// Demo makes the pages a demo. Nil: they are none.
+	Demo           *Demo
 	Agent, Version string
 	Log            zerolog.Logger
 	Now            func() time.Time
@@ -91,7 +93,8 @@ type pages struct {
 // visit is a request of a known caller, and its answer.
 type visit struct {
 	*pages
-	api.Caller
+	api.Caller            // who reads and decides
+	requester  api.Caller // who talks to the agent: the same, but in a demo never the persona
 	session    Session
 	w          http.ResponseWriter
 	r          *http.Request
@@ -132,6 +135,7 @@ func New(c Config) http.Handler {
 	post("/policy", 0, explainCall)
 	get("/try", auth.Create, (*visit).try)
 	post("/try", auth.Create, (*visit).send)
+	post("/persona", 0, (*visit).switchPersona)
 	p.mux.HandleFunc("GET "+Path+"/events", func(w http.ResponseWriter, r *http.Request) {
 		if v := p.known(w, r); v != nil {
 			v.events() //nolint:contextcheck // it has the request's
@@ -216,7 +220,7 @@ func (p *pages) known(w http.ResponseWriter, r *http.Request) *visit {
 	if !ok {
 		return nil
 	}
-	v := &visit{pages: p, Caller: c, session: session, w: w, r: r, sameOrigin: p.isSameOrigin(r), texts: textsOf(r, p.cfg.Prefix, p.cfg.Now())}
+	v := &visit{pages: p, Caller: p.caller(c, r), requester: c, session: session, w: w, r: r, sameOrigin: p.isSameOrigin(r), texts: textsOf(r, p.cfg.Prefix, p.cfg.Now())}
 	if !v.sameOrigin {
 		for _, prepared := range []string{"do", "text", "context"} {
 			v.query.Del(prepared)
@@ -301,6 +305,7 @@ type frame struct {
 	Tasks, Try, Policy             bool   // whether the caller may open these pages
 	Pending                        string // approvals; "": not known
 	Live                           string // query of the events that the page follows
+	Persona                        *personaSwitch // nil: the pages are no demo
 	Now                            int64  // ms
 	Main                           any
 }
@@ -310,7 +315,7 @@ func (v *visit) show(status int, name, title, live string, main any) error {
 	by := v.By
 	f := frame{
 		Title: title, Here: name, Agent: v.cfg.Agent, Version: v.cfg.Version, User: v.session.Name, Identity: by.Subject,
-		Roles: strings.Join(by.Roles, ", "), Method: v.session.Method, Tasks: by.May(auth.List) == nil, Try: v.cfg.Sender != nil && by.May(auth.Create) == nil, Policy: seesPolicy(v), Live: live, Main: main,
+		Roles: strings.Join(by.Roles, ", "), Method: v.session.Method, Tasks: by.May(auth.List) == nil, Try: v.cfg.Sender != nil && by.May(auth.Create) == nil, Policy: seesPolicy(v), Live: live, Persona: v.persona(), Main: main,
 	}
 	if f.User == "" {
 		f.User = by.Subject

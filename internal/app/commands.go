@@ -103,12 +103,13 @@ func completionCommand(p *cli.Program, root *cobra.Command) {
 
 // serveCommand is serve.
 func serveCommand(p *cli.Program) *cobra.Command {
-	start := false
+	start, demo := false, false
 	c := cli.Configured("serve", "serve until SIGINT or SIGTERM; SIGHUP reloads tools, secrets, gates and log.level", func(ctx context.Context, given *cli.Flags) error {
-		given.Init = start
+		given.Init, given.Demo = start, demo
 		return serve(ctx, p, given)
 	})
 	c.Flags().BoolVar(&start, "init", false, "Begin with an empty store if the data folder had one and its file is missing.")
+	c.Flags().BoolVar(&demo, "demo", false, "Serve a demo, with a scripted model that reads plain words, in ./demo-data. It takes no configuration.")
 	return c
 }
 

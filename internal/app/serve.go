@@ -24,8 +24,16 @@ func serve(ctx context.Context, p *cli.Program, given *cli.Flags) error {
 	if err != nil {
 		return err
 	}
+	endModel, err := startDemo(p, given)
+	if err != nil {
+		return err
+	}
+	defer endModel()
 	options, c, err := configure(p, given)
 	if err != nil {
+		return err
+	}
+	if err := showDemo(p, given, c, &options); err != nil {
 		return err
 	}
 	var least process.LeastLevel

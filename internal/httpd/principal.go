@@ -50,6 +50,9 @@ func (f *Frontend) Check(by auth.Principal, err error) (auth.Principal, *Error) 
 	if err == nil {
 		err = by.Validate()
 	}
+	if err == nil && by.IsPersona() {
+		err = errors.New("the Authenticator returned the persona of a demo, who has no credential")
+	}
 	if err == nil && expired(by, f.cfg.Now()) {
 		err = &auth.Error{Code: "invalid_token", Description: "the credential has expired: get another one"}
 	}

@@ -21,4 +21,9 @@ type Options struct {
 	// Opened gets the engine and the tools of the server before anything is served; nil: they
 	// are not given out.
 	Opened func(*engine.Engine, *toolset.Current)
+	// Demo makes the pages a demo: with sample calls and a persona. It needs a server without
+	// authentication that only this machine reaches.
+	Demo bool
+	// Listening gets the URL of the server before the first request is answered; nil: nothing does.
+	Listening func(url string)
 }

@@ -6,7 +6,7 @@ import (
 )
 
 type echoArgs struct {
-	Text string `json:"text" jsonschema:"description=What to say"`
+	Text string `json:"text" jsonschema:"description=What to say,example=hello"`
 }
 
 func newEcho() (tool.Tool, error) {

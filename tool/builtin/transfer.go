@@ -6,8 +6,8 @@ import (
 )
 
 type transferArgs struct {
-	Amount float64 `json:"amount" jsonschema:"description=How much,exclusiveMinimum=0"`
-	To     string  `json:"to" jsonschema:"description=Who gets it,minLength=1,maxLength=256"`
+	Amount float64 `json:"amount" jsonschema:"description=How much,example=250,example=5000,exclusiveMinimum=0"`
+	To     string  `json:"to" jsonschema:"description=Who gets it,example=alice,minLength=1,maxLength=256"`
 }
 
 // transferred is the result. Ledger identifies the line that the run wrote.

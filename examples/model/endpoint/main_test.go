@@ -11,6 +11,7 @@ import (
 
 	a2aserver "a2a-server"
 	"a2a-server/a2aservertest"
+	"a2a-server/internal/demo"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -19,14 +20,14 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // know.
 func TestEndpoint(t *testing.T) {
 	t.Parallel()
-	endpoint := httptest.NewServer(http.HandlerFunc(complete))
+	endpoint := httptest.NewServer(http.HandlerFunc(demo.Complete))
 	t.Cleanup(endpoint.Close)
 	s := a2aservertest.New(t, a2aserver.Config{File: "../a2a-server.yaml", Set: map[string]string{"planner.llm.url": endpoint.URL + "/v1"}})
 	s.Wait(s.Send("Hello").ID, a2a.TaskStateCompleted)
 	asked := s.Send("Please transfer 250 to alice")
 	s.Wait(asked.ID, a2a.TaskStateInputRequired)
 	s.Approve(asked)
-	if done := s.Wait(asked.ID, a2a.TaskStateCompleted); !strings.Contains(s.Text(done), `The bank says: {"`) || !strings.Contains(s.Text(done), `"transferred":250`) {
+	if done := s.Wait(asked.ID, a2a.TaskStateCompleted); !strings.Contains(s.Text(done), `The tool says: {"`) || !strings.Contains(s.Text(done), `"transferred":250`) {
 		t.Errorf("the text is %q", s.Text(done))
 	}
 	resp, err := http.Post(endpoint.URL+"/v1/chat/completions", "application/json", strings.NewReader("{}")) //nolint:noctx // it is on this machine

@@ -14,7 +14,11 @@ type Flags struct {
 	File   string            // of --config
 	values map[string]string // by the name of the key
 	Init   bool              // of serve --init
+	Demo   bool              // of serve --demo
 }
+
+// Set sets a key of the configuration, as its flag does.
+func (f *Flags) Set(name, value string) { f.values[name] = value }
 
 // ConfigFlags gives c a flag for every key of the configuration. A wrong value is
 // reported together with all other problems of the configuration.

@@ -5,6 +5,7 @@
 package config
 
 import (
+	"maps"
 	"net/netip"
 	"slices"
 	"time"
@@ -55,6 +56,9 @@ type Config struct {
 	fileGates [][]approval.Gate // of each of PolicyFiles
 	origins   map[string]origin // by key; missing for defaults
 }
+
+// Given returns the names of the keys that the file, the environment or a flag sets, in their order.
+func Given(c *Config) []string { return slices.Sorted(maps.Keys(c.origins)) }
 
 // Policy returns the policy that the gates, the deadlines and declared_gates make. It never
 // fails for a Config from [Load].
