@@ -49,7 +49,7 @@ type promptJSON struct {
 
 func showPrompt(v *visit) error {
 	id, step := v.r.PathValue("id"), v.r.PathValue("step")
-	asked, err := v.cfg.Service.Prompt(v.ctx(), v.Caller, id, step)
+	asked, err := v.cfg.Service.Prompt(v.ctx(), v.requester, id, step)
 	if err != nil {
 		return err
 	}

@@ -57,7 +57,7 @@ func (v *visit) events() {
 	q := v.r.URL.Query()
 	if id := q.Get("task"); id != "" {
 		v.follow(auth.Follow, func(ctx context.Context, send sender) error {
-			return v.cfg.Service.TaskChanges(ctx, v.Caller, id, func(seq uint64) error { return send("", "change", map[string]any{"seq": seq}) })
+			return v.cfg.Service.TaskChanges(ctx, v.requester, id, func(seq uint64) error { return send("", "change", map[string]any{"seq": seq}) })
 		})
 		return
 	}

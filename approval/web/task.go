@@ -86,7 +86,7 @@ type taskPage struct {
 }
 
 func (v *visit) task() error {
-	d, err := v.cfg.Service.Task(v.ctx(), v.Caller, v.r.PathValue("id"))
+	d, err := v.cfg.Service.Task(v.ctx(), v.requester, v.r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func (v *visit) taskPage(d *client.TaskDetail) (*taskPage, error) {
 			p.Waits = append(p.Waits, v.rowOf(&d.Approvals[i]))
 		}
 	}
-	events, err := v.cfg.Service.TaskLog(v.ctx(), v.Caller, d.Task.ID)
+	events, err := v.cfg.Service.TaskLog(v.ctx(), v.requester, d.Task.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -41,7 +41,7 @@ type tasksPage struct {
 func (v *visit) tasks() error {
 	given := v.r.URL.Query()
 	q := client.TaskQuery{Context: given.Get("context"), State: given.Get("state"), Principal: given.Get("owner"), Cursor: given.Get("cursor")}
-	page, err := v.cfg.Service.Tasks(v.ctx(), v.Caller, q)
+	page, err := v.cfg.Service.Tasks(v.ctx(), v.requester, q)
 	if err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func (v *visit) tasks() error {
 	for _, state := range []string{"submitted", "working", "input-required", "auth-required", "completed", "failed", "rejected", "canceled"} {
 		p.States = append(p.States, choice{state, taskState("TASK_STATE_" + replaced(state)).Word, state == q.State})
 	}
-	titles, err := v.cfg.Service.Titles(v.ctx(), v.Caller, page.Items)
+	titles, err := v.cfg.Service.Titles(v.ctx(), v.requester, page.Items)
 	if err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func replaced(state string) string {
 
 func (v *visit) cancelTask() error {
 	id := v.r.PathValue("id")
-	if err := v.cfg.Service.Cancel(v.ctx(), v.Caller, id); err != nil {
+	if err := v.cfg.Service.Cancel(v.ctx(), v.requester, id); err != nil {
 		return err
 	}
 	v.redirect(v.w, "/tasks/"+url.PathEscape(id))
@@ -86,7 +86,7 @@ func (v *visit) cancelTask() error {
 
 func (v *visit) cancelCall() error {
 	id := v.r.PathValue("id")
-	if err := v.cfg.Service.CancelCall(v.ctx(), v.Caller, id, v.r.PathValue("call")); err != nil {
+	if err := v.cfg.Service.CancelCall(v.ctx(), v.requester, id, v.r.PathValue("call")); err != nil {
 		return err
 	}
 	v.redirect(v.w, "/tasks/"+url.PathEscape(id))
@@ -94,7 +94,7 @@ func (v *visit) cancelCall() error {
 }
 
 func (v *visit) rawTask() error {
-	d, err := v.cfg.Service.Task(v.ctx(), v.Caller, v.r.PathValue("id"))
+	d, err := v.cfg.Service.Task(v.ctx(), v.requester, v.r.PathValue("id"))
 	if err != nil {
 		return err
 	}

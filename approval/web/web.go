@@ -94,7 +94,7 @@ type pages struct {
 type visit struct {
 	*pages
 	api.Caller            // who reads and decides
-	requester  api.Caller // who talks to the agent: the same, but in a demo never the persona
+	requester  api.Caller // whose tasks the pages show: the same, but in a demo never the persona
 	session    Session
 	w          http.ResponseWriter
 	r          *http.Request
@@ -302,11 +302,11 @@ type frame struct {
 	User, Identity                 string // "": no caller is known
 	Roles, Method                  string
 	SignOut                        string
-	Tasks, Try, Policy             bool   // whether the caller may open these pages
-	Pending                        string // approvals; "": not known
-	Live                           string // query of the events that the page follows
+	Tasks, Try, Policy             bool           // whether the caller may open these pages
+	Pending                        string         // approvals; "": not known
+	Live                           string         // query of the events that the page follows
 	Persona                        *personaSwitch // nil: the pages are no demo
-	Now                            int64  // ms
+	Now                            int64          // ms
 	Main                           any
 }
 
