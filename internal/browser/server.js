@@ -10,17 +10,22 @@ const binary = process.env.A2A_SERVER;
 if (!binary) throw new Error('A2A_SERVER names no program: run make browser');
 
 export class Server {
-  constructor(config = '') {
+  // Without a configuration (null) the server is a demo.
+  constructor(config = '', flags = []) {
     this.folder = mkdtempSync(join(tmpdir(), 'browser-'));
     this.file = join(this.folder, 'a2a-server.yaml');
     this.listen = '127.0.0.1:0';
-    writeFileSync(this.file, config, { mode: 0o600 });
+    this.flags = flags;
+    if (config !== null) {
+      writeFileSync(this.file, config, { mode: 0o600 });
+      this.flags = ['--config', this.file, ...flags];
+    }
     this.log = [];
   }
 
   // start runs the program until it listens. A second start uses the same port.
   async start() {
-    this.process = spawn(binary, ['serve', '--config', this.file, '--data', join(this.folder, 'data'), '--listen', this.listen], { stdio: ['ignore', 'ignore', 'pipe'] });
+    this.process = spawn(binary, ['serve', ...this.flags, '--data', join(this.folder, 'data'), '--listen', this.listen], { stdio: ['ignore', 'ignore', 'pipe'] });
     this.ended = new Promise((done) => this.process.once('exit', done));
     const lines = createInterface({ input: this.process.stderr });
     const listening = new Promise((done, fail) => {
@@ -81,11 +86,12 @@ function busy({ status: { state, message } }) {
   return /SUBMITTED|WORKING/.test(state) && !message?.metadata?.['urn:a2a-server:extension:tool-approval:v1'];
 }
 
-// test has a running server without authentication for each test; set config for another one.
+// test has a running server without authentication for each test; set config or flags for another one.
 export const test = base.extend({
   config: ['', { option: true }],
-  server: async ({ config }, use) => {
-    const server = await new Server(config).start();
+  flags: [[], { option: true }],
+  server: async ({ config, flags }, use) => {
+    const server = await new Server(config, flags).start();
     await use(server);
     await server.stop();
   },
