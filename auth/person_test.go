@@ -39,6 +39,10 @@ func TestDistinctFrom(t *testing.T) {
 		"two own authenticators":         {as("mine", "a", ""), as("other", "b", ""), false, false},
 		"nobody":                         {as("api_key", "key:a", ""), Principal{}, false, false},
 		"anonymous":                      {as("api_key", "key:a", ""), Anonymous(), false, false},
+		"the persona of a demo":          {Anonymous(), Persona(), true, false},
+		"the persona and a caller":       {as("api_key", "key:a", ""), Persona(), false, false},
+		"the persona and itself":         {Persona(), Persona(), false, true},
+		"a caller with its name":         {Anonymous(), as("mine", Persona().Subject, ""), false, false},
 	} {
 		if got := tc.p.DistinctFrom(tc.q); got != tc.distinct || got != tc.q.DistinctFrom(tc.p) {
 			t.Errorf("%s: DistinctFrom() = %v, want %v both ways", name, got, tc.distinct)

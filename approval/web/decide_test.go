@@ -324,9 +324,9 @@ func TestTryExample(t *testing.T) {
 		c.Set = map[string]string{"planner.kind": "llm", "planner.llm.url": "http://127.0.0.1:9/v1", "planner.llm.model": "m"}
 	}
 	w := start(t, own)
-	w.has(w.get(alice, "/ui/try"), http.StatusOK, []string{command, "<code>/shout words=", "/ui/try?text=%2Fshout"}, "transfer_money")
+	w.has(w.get(alice, "/ui/try"), http.StatusOK, []string{command, "<code>/shout words=", "/ui/try?text=%2fshout%20words%3dtext"}, "transfer_money")
 	w = start(t, own, model)
-	w.has(w.get(alice, "/ui/try"), http.StatusOK, []string{"shout", "plain words"}, command, "text=%2Fshout")
+	w.has(w.get(alice, "/ui/try"), http.StatusOK, []string{"shout", "plain words"}, command, "text=%2fshout")
 }
 
 // A person talks to the agent, and cancels a task.

@@ -123,6 +123,10 @@ func TestRun(t *testing.T) {
 		"serve wrong":               {args: "serve --listen nowhere --log-level loud", code: cli.ExitUsage, stderr: []string{`--listen`, `--log-level`}},
 		"serve in public":           {args: "serve --listen 0.0.0.0:0", code: cli.ExitUsage, stderr: []string{`insecure_no_auth`}},
 		"address is taken":          {args: "serve --store memory --listen " + taken.Addr().String() + " --data " + t.TempDir(), code: cli.ExitFailure, stderr: []string{`choose another address`}},
+		"demo with a file":          {args: "serve --demo --config " + file, code: cli.ExitUsage, stderr: []string{`--demo takes no configuration, and --config or A2A_SERVER_CONFIG is set: remove it`}},
+		"demo with a named file":    {args: "serve --demo", env: []string{"A2A_SERVER_CONFIG=" + file}, code: cli.ExitUsage, stderr: []string{`--demo takes no configuration`}},
+		"demo with keys":            {args: "serve --demo --auth-tenant a", env: []string{"A2A_SERVER_PLANNER_KIND=direct"}, code: cli.ExitUsage, stderr: []string{`and auth\.tenant, planner\.kind is set`}},
+		"demo in public":            {args: "serve --demo --listen 0.0.0.0:0 --insecure-no-auth", code: cli.ExitUsage, stderr: []string{`insecure_no_auth is set`}},
 		"no data folder":            {args: "serve --listen 127.0.0.1:0 --data " + file, code: cli.ExitFailure, stderr: []string{`data folder`}},
 	})
 }

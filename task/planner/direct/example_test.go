@@ -28,6 +28,12 @@ func TestExample(t *testing.T) {
 			t.Errorf("Example(%s) = %s, want %s", schema, got, want)
 		}
 	}
+	several := tool.Definition{Name: "tool", Parameters: map[string]any{"required": []any{"a", "b"}, "properties": map[string]any{
+		"a": map[string]any{"type": "number", "default": 1, "examples": []any{2, 3}}, "b": map[string]any{"type": "string", "examples": []any{"x"}},
+	}}}
+	if got, want := direct.Variant(several, 1), "/tool a=3 b=x"; got != want {
+		t.Errorf("Variant() = %s, want %s", got, want)
+	}
 	for _, f := range tools() {
 		example := direct.Example(tool.ToDefinition(f))
 		if calls, answer := plan(t, message(text(example))); answer != nil || len(calls) != 1 || calls[0].Tool != f.Name() {
