@@ -16,6 +16,7 @@ import (
 	a2aserver "a2a-server"
 	"a2a-server/a2aservertest"
 	"a2a-server/approval"
+	"a2a-server/auth"
 	"a2a-server/internal/demo"
 	"a2a-server/internal/inside"
 	"a2a-server/internal/testlog"
@@ -168,6 +169,10 @@ func TestNoPersona(t *testing.T) {
 	}
 	if status, header, _ := asked(t, http.MethodPost, server+"/ui/persona", false, "as=colleague", "Content-Type", form, "Origin", server); status != http.StatusNotFound || header.Get("Set-Cookie") != "" {
 		t.Errorf("the switch is answered with %d and %v", status, header)
+	}
+
+	if p := start(t).get(auth.Persona(), "/ui/"); p.status != http.StatusServiceUnavailable {
+		t.Errorf("a credential of the persona is answered with %d", p.status)
 	}
 
 	for name, change := range map[string]func(*a2aserver.Config){
