@@ -142,6 +142,7 @@ var volatile = []struct {
 	{regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`), "<time>"},
 	{regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d UTC`), "<time>"},
 	{regexp.MustCompile(`\b[0-9a-f]{64}\b`), "<digest>"},
+	{regexp.MustCompile(`(?m)^Open http://127\.0\.0\.1:\d+$`), "Open <address>"},
 	{regexp.MustCompile(`(?m)^(cut off after \d+)-[0-9a-f]{4}$`), "$1-<tag>"},
 }
 
