@@ -179,7 +179,7 @@ func (s *Server) current(ctx context.Context, was auth.Principal) (by auth.Princ
 	switch {
 	case was.IsAnonymous() && s.authenticator != nil:
 		return by, &auth.WithdrawnError{Why: "they were anonymous, and callers have to authenticate now"}
-	case was.IsPersona() && s.demo() == nil:
+	case was.IsPersona() && !s.given.Inside.Demo:
 		return by, &auth.WithdrawnError{Why: "they were the persona of a demo, and this server is none"}
 	case was.IsAnonymous(), was.IsPersona():
 		return was, nil

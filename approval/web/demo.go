@@ -21,6 +21,14 @@ type Sample struct {
 	About string // a sentence: how its call is approved
 }
 
+// samples returns the samples of d; none for nil.
+func (d *Demo) samples() []Sample {
+	if d == nil {
+		return nil
+	}
+	return d.Samples
+}
+
 // personaCookie says that the person at the pages of a demo is the persona.
 const personaCookie = "a2a-persona"
 

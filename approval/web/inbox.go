@@ -148,7 +148,8 @@ type inboxPage struct {
 	Next                string // address of the next page
 	Damaged             int
 	Note                string
-	Batch               bool // rows can be selected
+	Samples             []Sample // of a demo
+	Batch               bool     // rows can be selected
 	Denied              string
 }
 
@@ -163,7 +164,7 @@ func (v *visit) inbox() error {
 	if q.Order != "time" {
 		q.Order = "deadline"
 	}
-	p := inboxPage{Mine: q.Mine, Order: q.Order, Filtered: q.Tool != "" || q.Gate != ""}
+	p := inboxPage{Mine: q.Mine, Order: q.Order, Filtered: q.Tool != "" || q.Gate != "", Samples: v.cfg.Demo.samples()}
 	page, err := v.cfg.Service.Approvals(v.ctx(), v.Caller, q)
 	if err != nil {
 		return err

@@ -63,7 +63,7 @@ func (v *visit) asks(p *taskPage) []ask {
 		if a.Destructive {
 			one.Confirm = a.Tool
 		}
-		if !d.May.Decide && !v.By.IsPersona() {
+		if a.FourEyes && !d.May.Decide && !v.By.IsPersona() {
 			one.Persona = v.persona()
 		}
 		out = append(out, one)
@@ -89,9 +89,7 @@ func (v *visit) showTry(status int, p *tryPage, task, context string) error {
 	if v.cfg.Tools != nil {
 		p.Tools, p.Plain = v.cfg.Tools(v.ctx(), by), v.cfg.PlainWords
 	}
-	if v.cfg.Demo != nil {
-		p.Samples = v.cfg.Demo.Samples
-	}
+	p.Samples = v.cfg.Demo.samples()
 	for i := range p.Tools {
 		if p.Example = p.Tools[i].Example; p.Example != "" {
 			break

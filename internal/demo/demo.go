@@ -22,7 +22,10 @@ func Gate() (approval.Gate, error) {
 	if err != nil {
 		return approval.Gate{}, fmt.Errorf("gate of the demo: %w", err)
 	}
-	return approval.Gate{Name: "large_transfers", Tool: transferTool, Condition: large, Terms: approval.Terms{FourEyes: true}}, nil
+	return approval.Gate{Name: "large_transfers", Tool: transferTool, Condition: large, Terms: approval.Terms{
+		FourEyes: true,
+		Allowed:  []approval.DecisionType{approval.Approve, approval.Reject, approval.Cancel}, // an edit would need a third person
+	}}, nil
 }
 
 // Samples returns a message for each way a call can go: at once, after a decision of the requester,

@@ -40,7 +40,7 @@ func TestCardSaysHowToCall(t *testing.T) {
 		want   []string
 		not    string
 	}{
-		"all":                 {map[string]string{"store": "memory", "grpc.listen": "127.0.0.1:0"}, []string{`"examples":["/transfer_money amount=1 to=text"]`, `Call a tool with a text`, `"GRPC"`}, `"needs"`},
+		"all":                 {map[string]string{"store": "memory", "grpc.listen": "127.0.0.1:0"}, []string{`"examples":["/transfer_money amount=250 to=alice"]`, `Call a tool with a text`, `"GRPC"`}, `"needs"`},
 		"without gRPC":        {map[string]string{"store": "memory", "grpc.listen": "127.0.0.1:0", "card.grpc": "false"}, []string{`"JSONRPC"`}, `"GRPC"`},
 		"another description": {map[string]string{"store": "memory", "agent.description": "Pays."}, []string{`"description":"Pays."`}, `Call a tool with a text`},
 	} {

@@ -22,7 +22,6 @@ for (const [name, flags, samples] of [
 
     test('each sample call is one click, and the persona decides under four eyes', async ({ page, server }) => {
       await page.goto(`${server.url}/`);
-      await page.getByRole('link', { name: 'Try it: talk to the agent' }).click();
       await page.getByRole('button', { name: samples[0], exact: true }).click();
       await expect(agent(page)).toContainText('Completed');
 
@@ -33,6 +32,10 @@ for (const [name, flags, samples] of [
       await page.getByRole('button', { name: samples[2], exact: true }).click();
       await expect(person(page)).toContainText('you requested this: another person decides');
       await expect(person(page).getByText('Approve…')).toHaveCount(0);
+      for (const width of [320, 1280]) {
+        await page.setViewportSize({ width, height: 800 });
+        expect(await page.evaluate(() => document.documentElement.scrollWidth), `${width} px`).toBeLessThanOrEqual(width);
+      }
       expect((await new AxeBuilder({ page }).analyze()).violations).toEqual([]);
       await person(page).getByRole('button', { name: 'Be colleague, another person' }).click();
       await expect(person(page)).toContainText('You are now colleague');
