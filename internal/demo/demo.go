@@ -40,6 +40,6 @@ func Samples(definition func(name string) tool.Definition, commands bool) []web.
 	return []web.Sample{
 		{Text: texts[0], About: "Runs at once."},
 		{Text: texts[1], About: "Asks first: you decide."},
-		{Text: texts[2], About: "Asks first: four_eyes, so another person decides, and here you can be that person."},
+		{Text: texts[2], About: "Asks another person (four_eyes), as whom you can act."},
 	}
 }

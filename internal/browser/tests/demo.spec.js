@@ -37,8 +37,8 @@ for (const [name, flags, samples] of [
         expect(await page.evaluate(() => document.documentElement.scrollWidth), `${width} px`).toBeLessThanOrEqual(width);
       }
       expect((await new AxeBuilder({ page }).analyze()).violations).toEqual([]);
-      await person(page).getByRole('button', { name: 'Be colleague, another person' }).click();
-      await expect(person(page)).toContainText('You are now colleague');
+      await person(page).getByRole('button', { name: 'Act as a colleague' }).click();
+      await expect(person(page)).toContainText('You now act as colleague');
       const [cookie] = await page.context().cookies();
       expect(cookie).toMatchObject({ name: 'a2a-persona', path: '/ui', httpOnly: true, sameSite: 'Strict' });
 
@@ -49,8 +49,8 @@ for (const [name, flags, samples] of [
       await decide(page);
       await expect(agent(page)).toContainText('Completed');
       await expect(agent(other)).toContainText('Completed');
-      await page.getByRole('button', { name: 'Be yourself again' }).click();
-      await expect(page.getByRole('button', { name: 'Be colleague, another person' })).toBeVisible();
+      await page.getByRole('button', { name: 'Act as yourself' }).click();
+      await expect(page.getByRole('button', { name: 'Act as a colleague' })).toBeVisible();
       expect(await page.context().cookies()).toEqual([]);
     });
   });
