@@ -112,5 +112,19 @@ func (p Principal) May(a Action) error {
 // tenant either.
 func (p Principal) Whole(a Action) bool { return p.Tenant != "" && p.reaches(a) == tenant }
 
+// WholeRoles returns the roles that reach the whole tenant with an action.
+func WholeRoles(a Action) []string {
+	return slices.DeleteFunc(Roles(), func(role string) bool { return grants[role][a] != tenant })
+}
+
+// Inert returns the roles of p that reach no more than its own resources with an action, because p has no
+// tenant: see [Principal.Whole].
+func (p Principal) Inert(a Action) []string {
+	if p.Tenant != "" || p.IsZero() || p.IsAnonymous() {
+		return nil
+	}
+	return slices.DeleteFunc(WholeRoles(a), func(role string) bool { return !p.Has(role) })
+}
+
 // Has reports whether p has a role.
 func (p Principal) Has(role string) bool { return slices.Contains(p.Roles, role) }

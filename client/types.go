@@ -262,6 +262,33 @@ type ApprovalQuery struct {
 	Anonymous bool   // approvals of tasks that were created without authentication; needs the role admin
 }
 
+// Rows says whose rows a list has.
+type Rows string
+
+// The values of Rows.
+const (
+	OwnRows       Rows = "own"       // of the caller's tasks
+	TenantRows    Rows = "tenant"    // of all tasks of the caller's tenant
+	AnonymousRows Rows = "anonymous" // of tasks that were created without authentication
+)
+
+// Reach says which rows the caller of a list may see: there may be more.
+type Reach struct {
+	Rows   Rows     `json:"rows"`
+	Tenant string   `json:"tenant,omitempty"` // of TenantRows
+	Inert  []string `json:"inert,omitempty"`  // roles of the caller that have no effect, because its credential has no tenant
+	Note   string   `json:"note,omitempty"`   // says so to a person; "": no credential sees others
+}
+
+// NoteFor returns the note that a person needs beside so many rows: "" if they cannot mislead. Without a
+// row, or with an inert role, they can. A nil Reach, of an earlier server, has none.
+func (r *Reach) NoteFor(rows int) string {
+	if r == nil || rows > 0 && len(r.Inert) == 0 {
+		return ""
+	}
+	return r.Note
+}
+
 // ApprovalPage is a page of approvals: pending ones with the oldest, or with the least time
 // left, first; settled ones with the newest first. A page may have fewer items than its limit,
 // even none, while Next is set.
@@ -269,6 +296,7 @@ type ApprovalPage struct {
 	Items   []Approval `json:"items"`
 	Next    string     `json:"next,omitempty"`
 	Damaged int        `json:"damaged,omitempty"` // approvals that cannot be read
+	Reach   *Reach     `json:"reach,omitempty"`   // nil: an earlier version does not tell
 }
 
 // A Decision decides an approval.
@@ -326,6 +354,7 @@ type GrantPage struct {
 	Items   []Grant `json:"items"`
 	Next    string  `json:"next,omitempty"`
 	Damaged int     `json:"damaged,omitempty"` // grants that cannot be read
+	Reach   *Reach  `json:"reach,omitempty"`   // nil: an earlier version does not tell
 }
 
 // GrantQuery selects grants.
@@ -398,6 +427,7 @@ type Task struct {
 type TaskPage struct {
 	Items []Task `json:"items"`
 	Next  string `json:"next,omitempty"`
+	Reach *Reach `json:"reach,omitempty"` // nil: an earlier version does not tell
 }
 
 // TaskDetail is a task with its log.
@@ -446,7 +476,8 @@ type WebhookQuery struct {
 type WebhookPage struct {
 	Items []Webhook `json:"items"`
 	Next  string    `json:"next,omitempty"`
-	Off   bool      `json:"off,omitempty"` // the server sends no push notifications
+	Off   bool      `json:"off,omitempty"`   // the server sends no push notifications
+	Reach *Reach    `json:"reach,omitempty"` // nil: an earlier version does not tell
 }
 
 // Notification is a message of a route that is not sent.
@@ -476,6 +507,7 @@ type NotificationQuery struct {
 type NotificationPage struct {
 	Items []Notification `json:"items"`
 	Next  string         `json:"next,omitempty"`
+	Reach *Reach         `json:"reach,omitempty"` // nil: an earlier version does not tell
 }
 
 // AuditEntry is an entry of the audit.

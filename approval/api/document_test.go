@@ -166,7 +166,7 @@ func TestDocumentIsOfTheTypes(t *testing.T) {
 	d := readDocument(t)
 	checked := map[string]bool{"Empty": true, "Deleted": true, "Batch": true, "BatchResults": true, "Problem": true, "ApproverGroup": true}
 	for _, v := range []any{
-		client.Principal{}, client.Approval{}, client.Approvers{}, client.Resolution{}, client.Votes{}, client.Vote{}, client.Need{}, client.ApprovalDetail{}, client.AskedGate{}, client.May{}, client.Message{}, client.Call{}, client.ApprovalPage{},
+		client.Principal{}, client.Approval{}, client.Approvers{}, client.Resolution{}, client.Votes{}, client.Vote{}, client.Need{}, client.ApprovalDetail{}, client.AskedGate{}, client.May{}, client.Message{}, client.Call{}, client.Reach{}, client.ApprovalPage{},
 		client.Decision{}, client.BatchDecision{}, client.Decided{}, client.BatchResult{}, client.Extension{}, client.Anew{}, client.GrantTerms{}, client.GrantRequest{}, client.Grant{}, client.GrantPage{}, client.Task{}, client.TaskPage{}, client.TaskDetail{}, client.TaskMay{},
 		client.Webhook{}, client.WebhookPage{}, client.Notification{}, client.NotificationPage{}, client.AuditEntry{}, client.AuditPage{}, client.WhoAmI{}, client.Error{}, client.FieldError{},
 	} {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"a2a-server/approval"
+	"a2a-server/auth"
 	"a2a-server/client"
 	"a2a-server/task"
 	"a2a-server/task/engine"
@@ -35,6 +36,7 @@ func (s *Service) Grants(ctx context.Context, c Caller, q client.GrantQuery) (cl
 		})
 	}
 	page.Next, page.Damaged = list.Next, list.Damaged
+	page.Reach = c.reach(auth.Review, "grants for")
 	return page, nil
 }
 

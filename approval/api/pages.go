@@ -31,7 +31,8 @@ func (s *Service) Listed(ctx context.Context, c Caller, id string) (client.Appro
 // HistoryPage is a page of the audit, newest first. There is more if Next is above 1.
 type HistoryPage struct {
 	Items []client.AuditEntry
-	Next  uint64 // number to continue before
+	Next  uint64        // number to continue before
+	Reach *client.Reach // nil: the caller sees none of approvals
 }
 
 // maxHistory is how many entries a call of [Service.History] looks at.
@@ -53,6 +54,9 @@ func (s *Service) History(ctx context.Context, c Caller, before uint64, limit in
 		before = last + 1
 	}
 	page := HistoryPage{Next: before}
+	if c.By.May(auth.Review) == nil {
+		page.Reach = c.reach(auth.Review, "entries about")
+	}
 	const window = 500
 	for looked := 0; page.Next > 1 && looked < maxHistory; looked += window {
 		from := page.Next - 1 - min(page.Next-1, window)

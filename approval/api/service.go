@@ -126,6 +126,7 @@ func (s *Service) Approvals(ctx context.Context, c Caller, q client.ApprovalQuer
 		}
 		return selected
 	})
+	page.Reach = c.reach(auth.Review, "approvals of")
 	return page, err
 }
 
@@ -356,7 +357,7 @@ func (s *Service) Tasks(ctx context.Context, c Caller, q client.TaskQuery) (clie
 	for i := range list.Tasks {
 		page.Items = append(page.Items, s.taskOf(&list.Tasks[i]))
 	}
-	page.Next = list.Next
+	page.Next, page.Reach = list.Next, c.reach(auth.Oversee, "")
 	return page, nil
 }
 
@@ -468,7 +469,9 @@ func (s *Service) Webhooks(ctx context.Context, c Caller, q client.WebhookQuery)
 		return client.WebhookPage{Items: []client.Webhook{}, Off: true}, nil
 	}
 	q.Anonymous = c.Anonymous
-	return s.cfg.Webhooks(ctx, c.By, q)
+	page, err := s.cfg.Webhooks(ctx, c.By, q)
+	page.Reach = c.reach(auth.Oversee, "webhooks of")
+	return page, err
 }
 
 // Notifications lists messages of routes that are not sent.
@@ -483,7 +486,9 @@ func (s *Service) Notifications(ctx context.Context, c Caller, q client.Notifica
 		return client.NotificationPage{Items: []client.Notification{}}, nil
 	}
 	q.Anonymous = c.Anonymous
-	return s.cfg.Notifications(ctx, c.By, q)
+	page, err := s.cfg.Notifications(ctx, c.By, q)
+	page.Reach = c.reach(auth.Oversee, "messages about")
+	return page, err
 }
 
 // DeleteWebhook deletes a webhook of a task, and reports whether it was there.

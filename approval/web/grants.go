@@ -16,6 +16,7 @@ import (
 type grantsPage struct {
 	Grants []grant
 	Next   string
+	Reach  string // which rows the caller may see, where the list could mislead
 }
 
 type grant struct {
@@ -30,7 +31,7 @@ func showGrants(v *visit) error {
 	if err != nil {
 		return err
 	}
-	p := grantsPage{}
+	p := grantsPage{Reach: page.Reach.NoteFor(len(page.Items))}
 	for i := range page.Items {
 		g := &page.Items[i]
 		p.Grants = append(p.Grants, grant{

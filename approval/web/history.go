@@ -17,6 +17,7 @@ type historyPage struct {
 	Next   string
 	Empty  bool
 	Before bool
+	Reach  string // which entries the caller may see, where the list could mislead
 }
 
 type day struct {
@@ -46,6 +47,7 @@ func showHistory(v *visit) error {
 	if err != nil {
 		return err
 	}
+	p.Reach = page.Reach.NoteFor(len(page.Items))
 	for i := range page.Items {
 		e := &page.Items[i]
 		if date := e.At.UTC().Format("Monday, 2 January 2006"); len(p.Days) == 0 || p.Days[len(p.Days)-1].Date != date {

@@ -149,6 +149,7 @@ type inboxPage struct {
 	Damaged             int
 	Note                string
 	Samples             []Sample // of a demo
+	Reach               string   // which rows the caller may see, where the list could mislead
 	Batch               bool     // rows can be selected
 	Denied              string
 }
@@ -169,6 +170,7 @@ func (v *visit) inbox() error {
 	if err != nil {
 		return err
 	}
+	p.Reach = page.Reach.NoteFor(len(page.Items))
 	v.filters(&p, &page, q)
 	for i := range page.Items {
 		one := v.rowOf(&page.Items[i])

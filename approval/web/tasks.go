@@ -35,6 +35,7 @@ type tasksPage struct {
 	States           []choice
 	Owner, Context   string
 	Next             string
+	Reach            string // which rows the caller may see, where the list could mislead
 	Filtered, Cursor bool
 }
 
@@ -45,7 +46,7 @@ func (v *visit) tasks() error {
 	if err != nil {
 		return err
 	}
-	p := tasksPage{Owner: q.Principal, Context: q.Context, Filtered: q.Context != "" || q.State != "" || q.Principal != "", Cursor: q.Cursor != ""}
+	p := tasksPage{Reach: page.Reach.NoteFor(len(page.Items)), Owner: q.Principal, Context: q.Context, Filtered: q.Context != "" || q.State != "" || q.Principal != "", Cursor: q.Cursor != ""}
 	p.States = []choice{{"", "Any state", q.State == ""}}
 	for _, state := range []string{"submitted", "working", "input-required", "auth-required", "completed", "failed", "rejected", "canceled"} {
 		p.States = append(p.States, choice{state, taskState("TASK_STATE_" + replaced(state)).Word, state == q.State})

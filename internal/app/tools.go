@@ -37,7 +37,7 @@ func toolsList(p *cli.Program) *cobra.Command {
 			t := &all.Tools[i]
 			lines = append(lines, display.Row(t.Name, shortOrigin(t.Origin), gateColumn(t), saysColumn(t), digestColumn(t)))
 		}
-		if err := p.List(*as, newInventoryJSON(all), lines, "there are no tools", false); err != nil || *as == cli.AsJSON {
+		if err := p.List(*as, newInventoryJSON(all), lines, "there are no tools", false, ""); err != nil || *as == cli.AsJSON {
 			return err
 		}
 		return printProblems(p.Stderr, all.Problems)

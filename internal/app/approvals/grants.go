@@ -24,7 +24,8 @@ func grants(p *cli.Program) *cobra.Command {
 // grantsJSON is the output of 'approvals grants list -o json'.
 type grantsJSON struct {
 	Grants []client.Grant `json:"grants"`
-	More   bool           `json:"more,omitempty"` // not all are listed
+	More   bool           `json:"more,omitempty"`  // not all are listed
+	Reach  *client.Reach  `json:"reach,omitempty"` // which the caller may see
 }
 
 func listGrants(p *cli.Program) *cobra.Command {
@@ -36,6 +37,7 @@ func listGrants(p *cli.Program) *cobra.Command {
 		all.Grants, all.More, err = cli.Collect(*limit, func(limit int, cursor string) ([]client.Grant, string, error) {
 			q.Limit, q.Cursor = limit, cursor
 			page, err := s.Grants(ctx, q)
+			all.Reach = page.Reach
 			return page.Items, page.Next, s.Explain(err)
 		})
 		if err != nil {
@@ -46,7 +48,7 @@ func listGrants(p *cli.Program) *cobra.Command {
 			g := &all.Grants[i]
 			lines = append(lines, display.Row(g.ID, g.Owner.Subject, g.By.Subject, display.Ago(g.Made, now), g.Words))
 		}
-		return p.List(*c.As, all, lines, "there are no grants", all.More)
+		return p.List(*c.As, all, lines, "there are no grants", all.More, all.Reach.NoteFor(len(all.Grants)))
 	})
 }
 
@@ -61,8 +63,9 @@ func revokeGrant(p *cli.Program) *cobra.Command {
 		return nil
 	}
 	return c.Do(func(ctx context.Context, s *remote.Server, args []string) (err error) {
+		var reach *client.Reach
 		if *by != "" {
-			if args, err = grantsBy(ctx, s, *by); err != nil {
+			if args, reach, err = grantsBy(ctx, s, *by); err != nil {
 				return err
 			}
 		}
@@ -74,6 +77,9 @@ func revokeGrant(p *cli.Program) *cobra.Command {
 				return err
 			}
 		}
+		if *by != "" {
+			p.NoteReach(reach.NoteFor(len(args)))
+		}
 		if len(args) == 0 {
 			_, err = fmt.Fprintf(p.Stdout, "there are no grants by %s\n", visible.Line(*by))
 		}
@@ -81,13 +87,14 @@ func revokeGrant(p *cli.Program) *cobra.Command {
 	})
 }
 
-// grantsBy returns the ids of the grants in force that a subject or a person has made.
-func grantsBy(ctx context.Context, s *remote.Server, by string) (ids []string, err error) {
+// grantsBy returns the ids of the grants in force that a subject or a person has made, as far as the caller
+// may see them.
+func grantsBy(ctx context.Context, s *remote.Server, by string) (ids []string, reach *client.Reach, err error) {
 	var q client.GrantQuery
 	for {
 		page, err := s.Grants(ctx, q)
 		if err != nil {
-			return nil, s.Explain(err)
+			return nil, nil, s.Explain(err)
 		}
 		for i := range page.Items {
 			if maker := &page.Items[i].By; strings.EqualFold(maker.Subject, by) || strings.EqualFold(maker.Person, by) {
@@ -95,7 +102,7 @@ func grantsBy(ctx context.Context, s *remote.Server, by string) (ids []string, e
 			}
 		}
 		if q.Cursor = page.Next; q.Cursor == "" {
-			return ids, nil
+			return ids, page.Reach, nil
 		}
 	}
 }

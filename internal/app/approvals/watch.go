@@ -31,6 +31,7 @@ func watch(p *cli.Program) *cobra.Command {
 				if err != nil {
 					return err
 				}
+				p.NoteReach(page.Reach.NoteFor(len(page.Items)))
 				for i := range page.Items {
 					if err := printChanged(p, &page.Items[i], shown, *c.As == "json"); err != nil {
 						return err

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"a2a-server/internal/app/display"
+	"a2a-server/internal/visible"
 )
 
 // Form is the value of the flag --output.
@@ -50,8 +51,8 @@ func (p *Program) PrintJSON(v any) error {
 }
 
 // List prints v as JSON, or else lines, which begin with their heading, as a table; none if there
-// are no others. more: the list goes on.
-func (p *Program) List(as Form, v any, lines []string, none string, more bool) error {
+// are no others. more: the list goes on. note, if not "", says which rows the caller may see.
+func (p *Program) List(as Form, v any, lines []string, none string, more bool, note string) error {
 	var err error
 	switch {
 	case as == AsJSON:
@@ -64,7 +65,17 @@ func (p *Program) List(as Form, v any, lines []string, none string, more bool) e
 	if err == nil && more {
 		_, err = fmt.Fprintln(p.Stderr, "There are more: raise --limit to list them.")
 	}
+	if err == nil {
+		p.NoteReach(note)
+	}
 	return err
+}
+
+// NoteReach prints which rows a list has, if note is not "".
+func (p *Program) NoteReach(note string) {
+	if note != "" {
+		p.Note(visible.Text(note))
+	}
 }
 
 // Show prints v as JSON, or else a text.

@@ -218,7 +218,7 @@ func list(p *cli.Program) *cobra.Command {
 		for _, k := range all {
 			lines = append(lines, display.Row(k.ID, k.Kind, k.Person, k.Tenant, strings.Join(k.Roles, ","), dayOf(k.Created), dayOf(k.Expires), k.State))
 		}
-		return p.List(*as, all, lines, "there are no keys", false)
+		return p.List(*as, all, lines, "there are no keys", false, "")
 	}
 	return c
 }

@@ -24,7 +24,8 @@ func Command(p *cli.Program) *cobra.Command {
 // listJSON is the output of 'notifications list -o json'.
 type listJSON struct {
 	Notifications []client.Notification `json:"notifications"`
-	More          bool                  `json:"more,omitempty"` // not all are listed
+	More          bool                  `json:"more,omitempty"`  // not all are listed
+	Reach         *client.Reach         `json:"reach,omitempty"` // which the caller may see
 }
 
 func list(p *cli.Program) *cobra.Command {
@@ -41,12 +42,13 @@ func list(p *cli.Program) *cobra.Command {
 		all.Notifications, all.More, err = cli.Collect(*limit, func(limit int, cursor string) ([]client.Notification, string, error) {
 			q.Limit, q.Cursor = limit, cursor
 			page, err := s.Notifications(ctx, q)
+			all.Reach = page.Reach
 			return page.Items, page.Next, s.Explain(err)
 		})
 		if err != nil {
 			return err
 		}
-		return p.List(*c.As, all, lines(all.Notifications, time.Now()), "there are no such messages", all.More)
+		return p.List(*c.As, all, lines(all.Notifications, time.Now()), "there are no such messages", all.More, all.Reach.NoteFor(len(all.Notifications)))
 	})
 }
 

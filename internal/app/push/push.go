@@ -28,8 +28,9 @@ func Command(p *cli.Program) *cobra.Command {
 // pushJSON is the output of 'push list -o json'.
 type pushJSON struct {
 	Webhooks []client.Webhook `json:"webhooks"`
-	More     bool             `json:"more,omitempty"` // not all are listed
-	Off      bool             `json:"off,omitempty"`  // none is notified
+	More     bool             `json:"more,omitempty"`  // not all are listed
+	Off      bool             `json:"off,omitempty"`   // none is notified
+	Reach    *client.Reach    `json:"reach,omitempty"` // which the caller may see
 }
 
 func list(p *cli.Program) *cobra.Command {
@@ -58,7 +59,7 @@ func list(p *cli.Program) *cobra.Command {
 				return err
 			}
 		}
-		return p.List(*c.As, all, webhookLines(all.Webhooks, time.Now()), noWebhooks, all.More)
+		return p.List(*c.As, all, webhookLines(all.Webhooks, time.Now()), noWebhooks, all.More, all.Reach.NoteFor(len(all.Webhooks)))
 	})
 }
 
@@ -74,6 +75,7 @@ func webhooks(ctx context.Context, s *remote.Server, q client.WebhookQuery, limi
 		q.Limit, q.Cursor = limit, cursor
 		page, err := s.Webhooks(ctx, q)
 		all.Off = page.Off
+		all.Reach = page.Reach
 		return page.Items, page.Next, s.Explain(err)
 	})
 	return all, err
@@ -163,6 +165,7 @@ func choose(ctx context.Context, p *cli.Program, s *remote.Server, principal str
 	if len(args) > 0 {
 		chosen = slices.DeleteFunc(chosen, func(w client.Webhook) bool { return w.ID != args[1] })
 	}
+	p.NoteReach(all.Reach.NoteFor(len(chosen)))
 	if len(chosen) == 0 || sure {
 		return chosen, nil
 	}
@@ -204,5 +207,5 @@ func printDeleted(p *cli.Program, done []deleted, as cli.Form) error {
 	}
 	return p.List(as, struct {
 		Webhooks []deleted `json:"webhooks"`
-	}{done}, lines, noWebhooks, false)
+	}{done}, lines, noWebhooks, false, "")
 }

@@ -12,6 +12,7 @@ type ApprovalList struct {
 	Items   []client.Approval `json:"items"`
 	Damaged int               `json:"damaged,omitempty"` // how many cannot be read
 	More    bool              `json:"more,omitempty"`    // not all are listed
+	Reach   *client.Reach     `json:"reach,omitempty"`   // which the caller may see
 }
 
 // ListApprovals returns the approvals that q selects, at most limit.
@@ -22,6 +23,7 @@ func (s *Server) ListApprovals(ctx context.Context, q client.ApprovalQuery, limi
 		q.Limit, q.Cursor = limit, cursor
 		page, err := s.Approvals(ctx, q)
 		all.Damaged += page.Damaged
+		all.Reach = page.Reach
 		return page.Items, page.Next, s.Explain(err)
 	})
 	return all, err
@@ -43,7 +45,8 @@ func (s *Server) FindApproval(ctx context.Context, text string) (*client.Approva
 // TaskList is the output of 'tasks list -o json'.
 type TaskList struct {
 	Items []client.Task `json:"items"`
-	More  bool          `json:"more,omitempty"` // not all are listed
+	More  bool          `json:"more,omitempty"`  // not all are listed
+	Reach *client.Reach `json:"reach,omitempty"` // which the caller may see
 }
 
 // ListTasks returns the tasks that q selects, at most limit.
@@ -53,6 +56,7 @@ func (s *Server) ListTasks(ctx context.Context, q client.TaskQuery, limit int) (
 	all.Items, all.More, err = cli.Collect(limit, func(limit int, cursor string) ([]client.Task, string, error) {
 		q.Limit, q.Cursor = limit, cursor
 		page, err := s.Tasks(ctx, q)
+		all.Reach = page.Reach
 		return page.Items, page.Next, s.Explain(err)
 	})
 	return all, err

@@ -84,6 +84,7 @@ func cancelAll(ctx context.Context, p *cli.Program, s *remote.Server, owner stri
 		return err
 	}
 	open := slices.DeleteFunc(all.Items, func(t client.Task) bool { return Ended(t.State) })
+	p.NoteReach(all.Reach.NoteFor(len(open)))
 	if len(open) == 0 {
 		_, err := fmt.Fprintf(p.Stdout, "%s has no tasks that have not ended\n", visible.Line(owner))
 		return err

@@ -38,7 +38,7 @@ func list(p *cli.Program) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return p.List(*c.As, all, taskLines(all.Items, time.Now()), "there are no such tasks", all.More)
+		return p.List(*c.As, all, taskLines(all.Items, time.Now()), "there are no such tasks", all.More, all.Reach.NoteFor(len(all.Items)))
 	})
 }
 
