@@ -42,7 +42,7 @@ func (c *Config) authentication(conf *config.Config, files *tlsfiles.Files, own 
 	var a authentication
 	if file := conf.Auth.Keys.File; file != "" {
 		var err error
-		if a.apiKeys, err = apikey.New(apikey.Config{Header: conf.Auth.Keys.Header, File: file, Tenant: conf.Auth.Tenant, Log: c.Log, Now: c.Now}); err != nil {
+		if a.apiKeys, err = apikey.New(apikey.Config{Header: conf.Auth.Keys.Header, File: file, Tenant: conf.Auth.Tenant, Now: c.Now}); err != nil {
 			return a, fmt.Errorf("%w: auth.keys: %w", ErrConfig, err)
 		}
 		all, a.schemes = append(all, a.apiKeys), append(a.schemes, keyScheme(conf.Auth.Keys.Header))

@@ -11,13 +11,13 @@ import (
 	"strings"
 	"syscall"
 
-	"a2a-server/auth"
 	"a2a-server/internal/adminsocket"
 	"a2a-server/internal/app/config"
 	"a2a-server/internal/keyring"
 	"a2a-server/internal/privatefile"
 	"a2a-server/internal/tlsfiles"
 	"a2a-server/internal/toolset"
+	"a2a-server/store"
 	"a2a-server/store/boltstore"
 	"a2a-server/task"
 	"a2a-server/task/notify"
@@ -43,7 +43,11 @@ func Check(c Config) error {
 		return err
 	}
 	closePlanner(p.planner)
-	if err := c.checkPlace(conf, p.authenticator); err != nil {
+	if err := checkRoles(conf, p.apiKeys); err != nil {
+		return err
+	}
+	c.warnRoles(conf, p.apiKeys)
+	if err := c.checkPlace(conf, &p); err != nil {
 		return err
 	}
 	warnings, err := toolset.Check(c.tools(conf, nil, ""))
@@ -102,7 +106,7 @@ func (c *Config) parts(conf *config.Config, own func() []netip.AddrPort, tools *
 }
 
 // checkPlace returns why New could not use the data folder, the admin socket or the addresses.
-func (c *Config) checkPlace(conf *config.Config, authenticator auth.Authenticator) error {
+func (c *Config) checkPlace(conf *config.Config, p *parts) error {
 	if c.Store == nil {
 		if err := privatefile.CheckCreates(conf.Data); err != nil {
 			return fmt.Errorf("%w: data: %w", ErrConfig, err)
@@ -125,10 +129,8 @@ func (c *Config) checkPlace(conf *config.Config, authenticator auth.Authenticato
 					return fmt.Errorf("%w: store: %w", ErrConfig, err)
 				}
 			}
-			if err := boltstore.Check(path); errors.Is(err, boltstore.ErrInUse) {
-				c.notKnown(path + " is in use, by this server or another program")
-			} else if err != nil {
-				return fmt.Errorf("%w: %w", ErrConfig, err)
+			if err := c.checkStore(conf, p, path); err != nil {
+				return err
 			}
 		}
 	}
@@ -143,8 +145,8 @@ func (c *Config) checkPlace(conf *config.Config, authenticator auth.Authenticato
 		key, at string
 		public  func(net.Addr) error
 	}{
-		{"listen", conf.Listen, func(a net.Addr) error { return publicError(conf, a, authenticator != nil) }},
-		{"grpc.listen", conf.GRPC.Listen, func(a net.Addr) error { return publicError(conf, a, authenticator != nil) }},
+		{"listen", conf.Listen, func(a net.Addr) error { return publicError(conf, a, p.authenticator != nil) }},
+		{"grpc.listen", conf.GRPC.Listen, func(a net.Addr) error { return publicError(conf, a, p.authenticator != nil) }},
 		{"admin.listen", conf.Admin.Listen, func(a net.Addr) error { return metricsPublicError(a, conf.Admin.Token.Secret) }},
 	} {
 		if l.at == "" {
@@ -166,6 +168,27 @@ func (c *Config) checkPlace(conf *config.Config, authenticator auth.Authenticato
 		if err := l.public(address); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// checkStore returns why New could not use the file of the store, and logs which of its tasks no caller may see.
+func (c *Config) checkStore(conf *config.Config, p *parts, path string) error {
+	unreached := c.unreached(conf, p.apiKeys)
+	each := func(h *store.Header) {
+		if unreached != nil {
+			unreached.Add(h)
+		}
+	}
+	switch err := boltstore.Check(path, each); {
+	case errors.Is(err, boltstore.ErrInUse):
+		c.notKnown(path + " is in use, by this server or another program, whose log says at its start which tasks are out of reach")
+		return nil
+	case err != nil:
+		return fmt.Errorf("%w: %w", ErrConfig, err)
+	}
+	if unreached != nil {
+		warn(c.Log, unreached.Warnings())
 	}
 	return nil
 }

@@ -64,6 +64,7 @@ func (s *Server) reload() (restart []string, err error) {
 	if err := s.authentication.reload(); err != nil {
 		return nil, fmt.Errorf("reload: %w", err)
 	}
+	warn(s.log, config.InertRoles(callers(s.config, s.apiKeys)))
 	read, err := s.given.load()
 	if err != nil {
 		return nil, fmt.Errorf("reload: %w", err)
@@ -97,6 +98,7 @@ func (s *Server) reload() (restart []string, err error) {
 		return nil, fmt.Errorf("reload: %w", errors.Join(err, next.Close(before)))
 	}
 	warn(s.log, append(warnings, unread...))
+	s.given.warnRoles(conf, s.apiKeys)
 	s.tools.Store(next)
 	next.Start()
 	s.notify.SetRoutes(routes) // first: the rows of a new route find it

@@ -64,6 +64,7 @@ func (s *Server) Run(ctx context.Context) error {
 		watching.Go(func() { s.listLate(first) }) //nolint:contextcheck // a shutdown closes the tools, which ends it
 	}
 	watching.Go(func() { s.sweepEnded(ctx) })
+	watching.Go(func() { s.warnUnreached(ctx) })
 	watching.Go(func() { _ = s.approvals.Run(ctx) }) // it ends with ctx, without an error
 	if s.signin != nil {
 		watching.Go(func() { _ = s.signin.Run(ctx) }) // likewise

@@ -10,12 +10,11 @@ import (
 	"crypto/subtle"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/rs/zerolog"
 
 	"a2a-server/auth"
 )
@@ -36,7 +35,6 @@ type Config struct {
 	Tenant string // of keys whose entry has no tenant; may be empty
 
 	Now func() time.Time // Defaults to time.Now.
-	Log zerolog.Logger   // of roles that grant nothing: misspelled, or without a tenant
 }
 
 // Authenticator is an [auth.Authenticator] of API keys. It is safe for concurrent use.
@@ -122,13 +120,6 @@ func (a *Authenticator) Reload() error {
 		by.Roles = roles.of(by.Roles)
 		next.keys[k.ID] = entry{hash: k.hash, revoked: !k.Revoked.IsZero(), by: by}
 	}
-	doubts := doubtfulRoles(keys)
-	if a.cfg.Tenant == "" {
-		doubts = append(doubts, withoutTenant(keys)...)
-	}
-	for _, doubt := range doubts {
-		a.cfg.Log.Warn().Str("file", a.cfg.File).Msg(doubt)
-	}
 	a.read = read
 	a.keys.Store(next)
 	if before != nil {
@@ -153,8 +144,23 @@ func (s sharedRoles) of(roles []string) []string {
 func (a *Authenticator) Holder(subject string) (by auth.Principal, ours, valid bool) {
 	id, ours := strings.CutPrefix(subject, a.cfg.Name+":")
 	e, known := a.keys.Load().keys[id]
-	expired := !e.by.Expires.IsZero() && !a.cfg.Now().Before(e.by.Expires)
-	return e.by, ours, ours && known && !e.revoked && !expired
+	return e.by, ours, ours && known && a.valid(e)
+}
+
+// valid reports whether a key is neither revoked nor expired.
+func (a *Authenticator) valid(e entry) bool {
+	return !e.revoked && (e.by.Expires.IsZero() || a.cfg.Now().Before(e.by.Expires))
+}
+
+// Holders returns whom the valid keys authenticate, by subject.
+func (a *Authenticator) Holders() (holders []auth.Principal) {
+	for _, e := range a.keys.Load().keys {
+		if a.valid(e) {
+			holders = append(holders, e.by)
+		}
+	}
+	slices.SortFunc(holders, func(x, y auth.Principal) int { return strings.Compare(x.Subject, y.Subject) })
+	return holders
 }
 
 // Changed implements [auth.Changing]: the channel is closed when a reload has replaced the

@@ -12,7 +12,6 @@ import (
 	"a2a-server/auth"
 	"a2a-server/internal/privatefile"
 	"a2a-server/internal/strictyaml"
-	"a2a-server/internal/suggest"
 	"a2a-server/internal/visible"
 )
 
@@ -214,47 +213,4 @@ func ParseTime(text string) (time.Time, error) {
 		}
 	}
 	return time.Time{}, fmt.Errorf("%s is not a date; write one such as 2027-01-31, or with a time 2027-01-31T12:00:00Z", visible.Quote(text, 60))
-}
-
-// TenantRole returns a role of k that has no effect without a tenant; "" if k has none.
-func (k *Key) TenantRole() string {
-	at := slices.IndexFunc(k.Roles, func(role string) bool {
-		return auth.Principal{Tenant: "any", Subject: "any", Roles: []string{role}}.Whole(auth.Review)
-	})
-	if at < 0 {
-		return ""
-	}
-	return k.Roles[at]
-}
-
-// maxDoubts is how many keys with a doubt the log names at most.
-const maxDoubts = 10
-
-// withoutTenant says which keys have a role that has no effect, because they have no tenant.
-func withoutTenant(keys []Key) (doubts []string) {
-	for i := range keys {
-		k := &keys[i]
-		if role := k.TenantRole(); role != "" && k.Tenant == "" && k.Revoked.IsZero() && len(doubts) < maxDoubts {
-			doubts = append(doubts, fmt.Sprintf("key %s: the role %s has no effect without a tenant: give the key one, or set auth.tenant", k.ID, role))
-		}
-	}
-	return doubts
-}
-
-// doubtfulRoles lists the roles of keys that grant nothing and resemble a role that does. They
-// are no error: rules may name any role.
-func doubtfulRoles(keys []Key) (doubts []string) {
-	seen := map[string]bool{}
-	for i := range keys {
-		for _, role := range keys[i].Roles {
-			if seen[role] || slices.Contains(auth.Roles(), role) {
-				continue
-			}
-			seen[role] = true
-			if meant := suggest.DidYouMean(role, "", auth.Roles()); meant != "" && len(doubts) < maxDoubts {
-				doubts = append(doubts, fmt.Sprintf("key %s: the role %s grants nothing by itself%s", keys[i].ID, role, meant))
-			}
-		}
-	}
-	return doubts
 }

@@ -53,7 +53,7 @@ var printedKey = regexp.MustCompile(`^a2ak_([a-z0-9.-]+)_[0-9A-Za-z]{49}\n$`)
 func TestKeys(t *testing.T) {
 	t.Parallel()
 	d := newKeyFixture(t)
-	alice, how := d.must("keys", "add", "alice", "--role", "requester", "--role", "approver", "--person", "corp:alice", "--expires", "90d")
+	alice, how := d.must("keys", "add", "alice", "--role", "requester", "--role", "admin", "--person", "corp:alice", "--expires", "90d")
 	if !printedKey.MatchString(alice) {
 		t.Errorf("stdout is %q, want the key and nothing else", alice)
 	}
@@ -81,7 +81,7 @@ func TestKeys(t *testing.T) {
 	table, _ := d.must("keys", "list", "-o", "table")
 	look(t, "the list", table, []string{
 		`(?m)^ID +KIND +PERSON +TENANT +ROLES +CREATED +EXPIRES +STATE$`,
-		`(?m)^alice +person +corp:alice +– +requester,approver +\S+ +\S+ +valid$`,
+		`(?m)^alice +person +corp:alice +– +requester,admin +\S+ +\S+ +valid$`,
 		`(?m)^ci +service +– +acme +requester,sre +\S+ +– +revoked$`,
 	})
 	text, _ := d.must("keys", "list", "-o", "json")
@@ -107,11 +107,11 @@ func TestKeys(t *testing.T) {
 	if _, err := caller(ci); err == nil {
 		t.Error("the key that was revoked is valid")
 	}
-	d.must("keys", "add", "day", "--role", "viewer", "--expires", "2999-01-31")
-	d.must("keys", "add", "hours", "--role", "viewer", "--expires", "1h30m")
+	d.must("keys", "add", "day", "--role", "viewer", "--tenant", "acme", "--expires", "2999-01-31")
+	d.must("keys", "add", "hours", "--role", "viewer", "--tenant", "acme", "--expires", "1h30m")
 	ending, _ := d.must("keys", "list")
 	look(t, "the list", ending, []string{`(?m)^day .* 2999-01-31 +valid$`, `(?m)^hours .*\d +valid$`})
-	again, _ := d.must("keys", "add", "ci", "--role", "viewer", "--replace")
+	again, _ := d.must("keys", "add", "ci", "--role", "viewer", "--tenant", "acme", "--replace")
 	if err := a.Reload(); err != nil {
 		t.Fatal(err)
 	}
@@ -207,23 +207,29 @@ func TestKeysOfTheConfiguration(t *testing.T) {
 	}
 }
 
-// Who adds a key with a role that needs a tenant is told so, unless there is one.
-func TestKeysSayWhatNeedsATenant(t *testing.T) {
+// A key whose roles have no effect without a tenant is not added without one; roles that nothing names are a warning.
+func TestKeysNeedATenant(t *testing.T) {
 	t.Parallel()
 	d := newKeyFixture(t)
 	none := write(t, "without.yaml", "auth: {keys: {file: "+d.file+"}}\n")
 	for args, says := range map[string]string{
-		"a --role viewer --config " + none: "the role viewer has no effect without a tenant",
-		"b --role viewer":                  "at a server without one, the role viewer needs a key with --tenant", // nobody has named its configuration
+		"a --role viewer,requester,approver --config " + none: "its roles viewer, approver: add --tenant, or set auth.tenant",
+		"b --role operator --file " + d.file:                  "its roles operator: add --tenant, or name the configuration of the server.*--config",
 	} {
-		if _, how := d.must(append([]string{"keys", "add"}, strings.Fields(args)...)...); !strings.Contains(how, says) || !strings.Contains(how, "--tenant") {
-			t.Errorf("%s: stderr is %q, want %q", args, how, says)
+		if code, key, how := d.run(append([]string{"keys", "add"}, strings.Fields(args)...)...); code != cli.ExitUsage || key != "" || !regexp.MustCompile(says).MatchString(how) {
+			t.Errorf("%s: exits with %d: %q %q, want %q", args, code, key, how, says)
 		}
 	}
-	conf := write(t, "a2a-server.yaml", "auth: {tenant: acme, keys: {file: "+d.file+"}}\n")
-	for _, args := range []string{"e --role viewer --tenant acme", "c --role admin --role requester", "d --role viewer --config " + conf} {
-		if _, how := d.must(append([]string{"keys", "add"}, strings.Fields(args)...)...); strings.Contains(how, "no effect") {
-			t.Errorf("%s: stderr is %q", args, how)
+	if _, err := os.Stat(d.file); err == nil {
+		t.Error("a key was added")
+	}
+	conf := write(t, "a2a-server.yaml", "auth: {tenant: acme, keys: {file: "+d.file+"}}\ngates: [{tool: '*', approvers: {roles: [sre]}}]\n")
+	for args, says := range map[string]string{
+		"e --role viewer --tenant acme": "", "c --role admin --role requester": "", "d --role viewer --rule-role sre --config " + conf: "",
+		"f --role viewer --rule-role aprover --config " + conf: "the role aprover has no effect: it grants nothing, and no gate or tool names it; did you mean approver?",
+	} {
+		if _, how := d.must(append([]string{"keys", "add"}, strings.Fields(args)...)...); strings.Contains(how, "no effect") != (says != "") || !strings.Contains(how, says) {
+			t.Errorf("%s: stderr is %q, want %q", args, how, says)
 		}
 	}
 }

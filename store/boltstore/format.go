@@ -11,6 +11,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
+	"a2a-server/store"
 	"a2a-server/store/boltstore/internal/boltfile"
 	"a2a-server/store/boltstore/internal/layout"
 )
@@ -74,8 +75,9 @@ func (c *contents) examine(file *boltfile.File) (ready bool, err error) {
 }
 
 // Check returns why [Options.Open] would refuse the file at path, as far as reading it shows. It
-// changes nothing; [ErrInUse] says that a process has it open. Without a file it is nil.
-func Check(path string) error {
+// changes nothing; [ErrInUse] says that a process has it open. Without a file it is nil. each is called with the
+// header of each task that can be read, until an error; nil: tasks are not read.
+func Check(path string, each func(*store.Header)) error {
 	file, err := os.OpenFile(path, os.O_RDWR, 0) // as Open does
 	switch {
 	case errors.Is(err, os.ErrNotExist):
@@ -85,8 +87,18 @@ func Check(path string) error {
 	}
 	_ = file.Close() // nothing was written
 	return boltfile.OpenPlain(path, func(file *boltfile.File) error {
-		_, err := new(contents).examine(file)
-		return err
+		if _, err := new(contents).examine(file); err != nil || each == nil {
+			return err
+		}
+		return file.Bolt().View(func(tx *bolt.Tx) error {
+			tasks := boltfile.NewImage(tx).Bucket(layout.BucketTask).Cursor()
+			for k, v := tasks.First(); k != nil; k, v = tasks.Next() {
+				if t, err := layout.DecodeHeader(store.TaskID(k), v); err == nil && t.Visible() {
+					each(&t.Header)
+				}
+			}
+			return nil
+		})
 	})
 }
 

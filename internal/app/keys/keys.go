@@ -43,12 +43,12 @@ func keyFileFlags(c *cobra.Command) *keyFile {
 	return f
 }
 
-// find returns the path of the file, and the auth section of the configuration.
-func find(p *cli.Program, f *keyFile) (path string, conf *config.Auth, err error) {
+// find returns the path of the file, and the configuration.
+func find(p *cli.Program, f *keyFile) (path string, conf *config.Config, err error) {
 	c, err := p.Load(f.given)
 	switch {
 	case err != nil && f.path != "" && f.given.File == "":
-		return f.path, &config.Auth{}, nil // a default configuration only affects the hints to print
+		return f.path, &config.Config{}, nil // a default configuration only affects the hints to print
 	case err != nil:
 		return "", nil, err
 	}
@@ -56,7 +56,7 @@ func find(p *cli.Program, f *keyFile) (path string, conf *config.Auth, err error
 	if path == "" {
 		return "", nil, cli.Usage("name the file of API keys with --file, or set auth.keys.file in the configuration")
 	}
-	return path, &c.Auth, nil
+	return path, c, nil
 }
 
 // named reports whether the configuration is known to be the server's: then a key that it
@@ -106,6 +106,10 @@ func add(p *cli.Program) *cobra.Command {
 		if err != nil {
 			return err
 		}
+		warnings, err := checkEffect(&k, conf, named(p, file))
+		if err != nil {
+			return err
+		}
 		_, err = os.Stat(path)
 		created := errors.Is(err, fs.ErrNotExist)
 		key, err := apikey.Add(path, k, *replace)
@@ -118,13 +122,13 @@ func add(p *cli.Program) *cobra.Command {
 		if _, err := fmt.Fprintln(p.Stdout, key); err != nil {
 			return fmt.Errorf("the key was added and could not be printed: make another one with --replace: %w", err)
 		}
-		return explainKey(p, &k, path, conf, created, named(p, file))
+		return explainKey(p, &k, path, &conf.Auth, created, warnings)
 	}
 	return c
 }
 
 // explainKey prints on stderr the next steps for a key that was printed on stdout.
-func explainKey(p *cli.Program, k *apikey.Key, path string, conf *config.Auth, created, named bool) error {
+func explainKey(p *cli.Program, k *apikey.Key, path string, conf *config.Auth, created bool, warnings []string) error {
 	header := cmp.Or(conf.Keys.Header, "X-API-Key")
 	name := header + ": "
 	if strings.EqualFold(header, "Authorization") {
@@ -138,13 +142,7 @@ func explainKey(p *cli.Program, k *apikey.Key, path string, conf *config.Auth, c
 	if !k.Expires.IsZero() {
 		lines = append(lines, "It ends on "+k.Expires.UTC().Format(time.RFC3339)+".")
 	}
-	if role := k.TenantRole(); role != "" && k.Tenant == "" && conf.Tenant == "" {
-		text := "It has no tenant, and the role " + role + " has no effect without a tenant: set auth.tenant in the configuration, or add the key again with --replace and --tenant."
-		if !named {
-			text = "Its tenant is auth.tenant of the server that reads the file; at a server without one, the role " + role + " needs a key with --tenant."
-		}
-		lines = append(lines, text)
-	}
+	lines = append(lines, warnings...)
 	if (auth.Principal{Subject: "key:" + k.ID, Person: k.Person}).Doubtful() {
 		lines = append(lines, "The person "+visible.Line(k.Person)+" counts once the server has seen them under exactly this subject (approvals show it): by a sign-in to the pages, or a message or decision with their login. Until then the key gives no vote, and decides nothing under four_eyes.")
 	}
@@ -153,6 +151,23 @@ func explainKey(p *cli.Program, k *apikey.Key, path string, conf *config.Auth, c
 	}
 	_, err := fmt.Fprintln(p.Stderr, strings.Join(lines, "\n"))
 	return err
+}
+
+// checkEffect returns an error if a role of a key needs a tenant and the key would have none, and warnings about
+// roles that nothing names. named: the configuration is known to be the server's.
+func checkEffect(k *apikey.Key, conf *config.Config, named bool) (warnings []string, _ error) {
+	holder := auth.Principal{Tenant: cmp.Or(k.Tenant, conf.Auth.Tenant), Subject: "key:" + k.ID, Roles: k.Roles}
+	if inert := holder.Inert(auth.Review); len(inert) > 0 {
+		next := "add --tenant, or set auth.tenant in the configuration"
+		if !named {
+			next = "add --tenant, or name the configuration of the server, which may have auth.tenant, with --config"
+		}
+		return nil, cli.Usage("keys add: without a tenant the key could not use its roles %s: %s", strings.Join(inert, ", "), next)
+	}
+	if !named {
+		return nil, nil
+	}
+	return config.UnnamedRoles(conf, []config.Caller{{Subject: holder.Subject, Roles: holder.Roles}}), nil
 }
 
 // checkRoles returns an error for a role that grants nothing, and for a key without any.

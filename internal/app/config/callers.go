@@ -1,0 +1,131 @@
+package config
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"a2a-server/auth"
+	"a2a-server/internal/suggest"
+	"a2a-server/internal/visible"
+)
+
+// A Caller is a caller that a configuration lets in, or all callers of one way to authenticate.
+type Caller struct {
+	Subject   string // with a colon at its end the beginning of all subjects
+	Tenant    string // "": none
+	AnyTenant bool   // the credential names the tenant
+	Roles     []string
+}
+
+// Callers returns the callers of a configuration: holders of API keys, which are given, local users, and
+// the callers of issuers, certificates and the proxy with all roles that they may have.
+func Callers(c *Config, keys []auth.Principal) (callers []Caller) {
+	a := &c.Auth
+	add := func(subject string, from From, roles ...string) {
+		callers = append(callers, Caller{subject, cmp.Or(from.Text, a.Tenant), from.Name != "", a.RolesOr(roles)})
+	}
+	rolesOf := func(from RolesFrom) []string {
+		if from.Name == "" {
+			return from.Fixed
+		}
+		roles := slices.Clone(a.DefaultRoles) // of callers in no group
+		for _, group := range slices.Sorted(maps.Keys(from.Map)) {
+			roles = append(roles, from.Map[group]...)
+		}
+		return roles
+	}
+	for i := range keys {
+		add(keys[i].Subject, From{Text: keys[i].Tenant}, keys[i].Roles...)
+	}
+	for _, u := range a.Socket {
+		add("socket:"+u.Subject, From{Text: u.Tenant}, u.Roles...)
+	}
+	for _, o := range a.OIDC {
+		add(o.Name+":", o.Tenant, rolesOf(o.Roles)...)
+	}
+	if a.MTLS.Given() {
+		add("mtls:", From{Text: a.MTLS.Tenant}, a.MTLS.Roles...)
+	}
+	if a.Proxy.Header != "" {
+		add("proxy:", a.Proxy.Tenant, rolesOf(a.Proxy.Roles)...)
+	}
+	return callers
+}
+
+// InertRoles returns the reasons why roles of callers have no effect: they need a tenant, and the callers
+// have none.
+func InertRoles(callers []Caller) []string {
+	holders := map[string][]string{}
+	for i := range callers {
+		c := &callers[i]
+		for _, role := range (auth.Principal{Tenant: c.Tenant, Subject: c.Subject, Roles: c.Roles}).Inert(auth.Review) {
+			if !c.AnyTenant {
+				holders[role] = append(holders[role], subjectText(c.Subject))
+			}
+		}
+	}
+	return perRole(holders, func(role string) string {
+		return "the role " + role + " has no effect without a tenant: set auth.tenant, or give a tenant to each of these callers"
+	})
+}
+
+// UnnamedRoles returns a warning for each role that grants nothing, and that no gate, tool or condition of the
+// configuration names.
+func UnnamedRoles(c *Config, callers []Caller) []string {
+	holders, named := map[string][]string{}, namedRoles(c)
+	for i := range callers {
+		for _, role := range callers[i].Roles {
+			if !named(role) {
+				holders[role] = append(holders[role], subjectText(callers[i].Subject))
+			}
+		}
+	}
+	return perRole(holders, func(role string) string {
+		return "the role " + visible.Line(role) + " has no effect: it grants nothing, and no gate or tool names it" + suggest.DidYouMean(role, "", auth.Roles())
+	})
+}
+
+// namedRoles returns a function that reports whether a role grants rights, or the configuration names it.
+func namedRoles(c *Config) func(role string) bool {
+	roles := auth.Roles()
+	var conditions strings.Builder
+	for _, t := range c.Tools.Entries {
+		if t.For != nil {
+			roles = append(roles, t.For.Roles...)
+		}
+	}
+	for _, g := range AllGates(c) {
+		if g.Who != nil {
+			roles = append(roles, g.Who.Roles...)
+		}
+		if a := g.Terms.Approvers; a != nil {
+			roles = append(roles, a.Roles...)
+			conditions.WriteString(a.When)
+		}
+		if g.Condition != nil {
+			conditions.WriteString(g.Condition.String())
+		}
+		roles = append(roles, g.Terms.Escalate.AddRoles...)
+	}
+	return func(role string) bool {
+		return slices.Contains(roles, role) || strings.Contains(conditions.String(), `"`+role+`"`) || strings.Contains(conditions.String(), "'"+role+"'")
+	}
+}
+
+// subjectText names a caller, or all callers of one way to authenticate.
+func subjectText(subject string) string {
+	if strings.HasSuffix(subject, ":") {
+		subject += "*"
+	}
+	return visible.Line(subject)
+}
+
+// perRole returns a text for each role with the callers that have it.
+func perRole(holders map[string][]string, text func(role string) string) (texts []string) {
+	for _, role := range slices.Sorted(maps.Keys(holders)) {
+		texts = append(texts, text(role)+" ("+strings.Join(slices.Compact(holders[role]), ", ")+")")
+	}
+	return texts
+}

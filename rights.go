@@ -1,0 +1,71 @@
+package a2aserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"a2a-server/auth/apikey"
+	"a2a-server/internal/app/config"
+	"a2a-server/internal/reach"
+	"a2a-server/store"
+)
+
+// callers returns the callers that a configuration and the valid API keys let in; keys may be nil.
+func callers(conf *config.Config, keys *apikey.Authenticator) []config.Caller {
+	if keys == nil {
+		return config.Callers(conf, nil)
+	}
+	return config.Callers(conf, keys.Holders())
+}
+
+// checkRoles returns an error with all roles that have no effect for want of a tenant. New and Reload only
+// warn of them: a refused reload would keep a revocation out.
+func checkRoles(conf *config.Config, keys *apikey.Authenticator) error {
+	var errs []error
+	for _, text := range config.InertRoles(callers(conf, keys)) {
+		errs = append(errs, fmt.Errorf("%w: auth: %s", ErrConfig, text))
+	}
+	return errors.Join(errs...)
+}
+
+// warnRoles logs the roles of a configuration that nothing names. A program with rules of its own may name them.
+func (c *Config) warnRoles(conf *config.Config, keys *apikey.Authenticator) {
+	if c.Policy == nil && len(c.Hooks) == 0 && c.Decider == nil && c.Confirm == nil {
+		warn(c.Log, config.UnnamedRoles(conf, callers(conf, keys)))
+	}
+}
+
+// unreached returns the count of tasks that no caller may see; nil: the program that embeds the server knows
+// the callers.
+func (c *Config) unreached(conf *config.Config, keys *apikey.Authenticator) *reach.Unreached {
+	if c.Authenticator != nil {
+		return nil
+	}
+	return reach.New(callers(conf, keys), !conf.Auth.Given())
+}
+
+// warnUnreached logs how many tasks of the store no caller may see. It reads the headers of all tasks.
+func (s *Server) warnUnreached(ctx context.Context) {
+	unreached := s.given.unreached(s.config, s.apiKeys)
+	if unreached == nil {
+		return
+	}
+	for q := (store.Query{Limit: 1000}); ; {
+		page, err := s.store.handle.Tasks(ctx, store.System(), q)
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil {
+			s.log.Warn().Err(err).Msg("it is not known whether tasks are out of reach of all callers")
+			return
+		}
+		for i := range page.Tasks {
+			unreached.Add(&page.Tasks[i])
+		}
+		if q.Cursor = page.Next; q.Cursor == "" {
+			break
+		}
+	}
+	warn(s.log, unreached.Warnings())
+}
