@@ -43,16 +43,14 @@ func Check(c Config) error {
 		return err
 	}
 	closePlanner(p.planner)
-	if err := checkRoles(conf, p.apiKeys); err != nil {
-		return err
-	}
 	c.warnRoles(conf, p.apiKeys)
+	roles := checkRoles(conf, p.apiKeys)
 	if err := c.checkPlace(conf, &p); err != nil {
-		return err
+		return errors.Join(roles, err)
 	}
 	warnings, err := toolset.Check(c.tools(conf, nil, ""))
 	warn(c.Log, warnings)
-	return err
+	return errors.Join(roles, err)
 }
 
 // unknown returns an error, unless it is about what only a unit has. That goes to the log.

@@ -51,12 +51,12 @@ func (u *Unreached) Add(h *store.Header) {
 	if h.Damaged && h.Owner.IsZero() || u.reaches(h.Owner) {
 		return
 	}
-	text := "of the tenant " + visible.Quote(h.Owner.TenantName(), 60) + " are out of reach: no caller has this tenant and may see them; add one, or set the tenant of earlier callers again"
+	text := "of the tenant " + visible.Quote(h.Owner.TenantName(), 60) + ": no caller in this tenant may see them; add one, or give earlier callers this tenant again"
 	switch {
 	case h.Owner == store.Owner("", auth.Anonymous().Subject):
-		text = "that were created without authentication are out of reach of other callers than an admin: list them with --anonymous"
+		text = "created without authentication: an admin lists them with --anonymous"
 	case h.Owner.TenantName() == "":
-		text = "without a tenant are out of reach: their callers have a tenant by now, or are not let in any more; only the same callers without a tenant see them"
+		text = "without a tenant: their callers have a tenant by now, or are not let in any more; only the same callers without a tenant see them"
 	}
 	c := u.counts[text]
 	if c == nil {
@@ -87,10 +87,10 @@ const maxTexts = 20
 func (u *Unreached) Warnings() (texts []string) {
 	for _, text := range slices.Sorted(maps.Keys(u.counts)) {
 		if len(texts) == maxTexts {
-			return append(texts, fmt.Sprintf("tasks of %d more tenants are out of reach", len(u.counts)-maxTexts))
+			return append(texts, fmt.Sprintf("tasks out of reach: those of %d more tenants", len(u.counts)-maxTexts))
 		}
 		c := u.counts[text]
-		texts = append(texts, fmt.Sprintf("%d tasks with %d pending approvals %s", c.tasks, c.pending, text))
+		texts = append(texts, fmt.Sprintf("tasks out of reach: %d (pending approvals: %d) %s", c.tasks, c.pending, text))
 	}
 	return texts
 }
