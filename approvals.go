@@ -2,6 +2,7 @@ package a2aserver
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -51,14 +52,33 @@ const (
 // socketAPI returns the handler of the approvals API on the admin socket, for the users that
 // known knows.
 func (s *Server) socketAPI(known auth.Authenticator) http.Handler {
+	requests, guard := s.socketRequests(known)
+	mux := s.operations(requests, guard)
+	mux.Handle("/", api.Handler(s.approvals, s.door(requests, guard, httpd.NewShares("streams are open", socketStreams, socketStreams))))
+	return programsOnly(mux)
+}
+
+// socketRequests returns the front end of a socket for the users that known knows, and its guard.
+func (s *Server) socketRequests(known auth.Authenticator) (*httpd.Frontend, httpd.Guard) {
 	guard := httpd.Guard{Hosts: []string{adminsocket.Host}}
 	same := func(a, b auth.Principal, action auth.Action) bool {
 		return engine.ScopeFor(a, action) == engine.ScopeFor(b, action)
 	}
-	requests := httpd.New(httpd.Config{
+	return httpd.New(httpd.Config{
 		Authenticator: known, Guard: guard, MaxBody: socketBody, Bodies: 16 * socketBody, Media: []string{"application/json"},
 		ReadRate: 64 << 10, Recheck: 15 * time.Second, Same: same, Log: s.log, Now: s.given.Now,
-	})
+	}), guard
+}
+
+// ownSocketAPI returns the handler of the socket of the server's own user: without the approvals API, so that
+// programs that tools start, which run as this user, decide nothing there.
+func (s *Server) ownSocketAPI(known auth.Authenticator) http.Handler {
+	requests, guard := s.socketRequests(known)
+	return programsOnly(s.operations(requests, guard))
+}
+
+// operations returns the handler of the operations of an admin.
+func (s *Server) operations(requests *httpd.Frontend, guard httpd.Guard) *http.ServeMux {
 	operators := guard.Wrap(debugapi.Handler(debugapi.Config{
 		Requests: requests, SetLevel: s.given.Inside.LogLevel, Ready: http.HandlerFunc(s.health.ServeDetails),
 		Refusal: s.health.Refusal,
@@ -68,8 +88,7 @@ func (s *Server) socketAPI(known auth.Authenticator) http.Handler {
 	for _, path := range []string{debugapi.ProfilePath, debugapi.LevelPath, debugapi.ReadyPath, debugapi.BackupPath, debugapi.BackupPath + "/", debugapi.ResumePath, debugapi.ReloadPath} {
 		mux.Handle(path, operators)
 	}
-	mux.Handle("/", api.Handler(s.approvals, s.door(requests, guard, httpd.NewShares("streams are open", socketStreams, socketStreams))))
-	return programsOnly(mux)
+	return mux
 }
 
 // programsOnly refuses browsers, which some program would have to connect to the socket.
@@ -108,10 +127,13 @@ func (c *Config) adminDoor(conf *config.Config, owner int) (path string, known *
 	return path, known, door, nil
 }
 
-// openAdmin makes the socket of the users in auth.socket, if there are any. Call it with the
+// openAdmin makes the socket of the users in auth.socket or, without any, of the server's own user. Call it with the
 // store open, which keeps other servers out of the data folder.
 func (s *Server) openAdmin() error {
 	path, known, door, err := s.given.adminDoor(s.config, os.Geteuid())
+	if err == nil && len(s.config.Auth.Socket) == 0 {
+		s.openOwn()
+	}
 	if err != nil || path == "" {
 		return err
 	}
@@ -120,6 +142,25 @@ func (s *Server) openAdmin() error {
 		return fmt.Errorf("admin socket: %w", err)
 	}
 	return nil
+}
+
+// openOwn makes the socket of the server's own user, if the data folder is this server's alone. Without it,
+// the server lacks the commands that need it, and nothing else.
+func (s *Server) openOwn() {
+	if s.given.keysFolder(s.config) == "" {
+		return
+	}
+	path, err := filepath.Abs(s.config.OwnSocket())
+	var known *peer.Authenticator
+	if err == nil {
+		known, err = adminsocket.Own(os.Geteuid())
+	}
+	if err == nil {
+		s.admin, err = adminsocket.Open(adminsocket.Config{Path: path, Handler: s.ownSocketAPI(known), Log: s.log})
+	}
+	if err != nil && !errors.Is(err, peer.ErrUnsupported) {
+		s.log.Warn().Err(err).Msg("there is no socket for the server's own user: backups and profiles of the running server need auth.socket")
+	}
 }
 
 // serveAdmin serves the users in auth.socket until closeAdmin. If that fails, so do the

@@ -172,6 +172,19 @@ func Users(conf *config.Config) (*peer.Authenticator, error) {
 	return known, nil
 }
 
+// Own returns the authenticator of the user that runs the server, and of root, who may become it. They
+// administer, and decide nothing.
+func Own(owner int) (*peer.Authenticator, error) {
+	users := []peer.User{{UID: uint32(owner), Name: "own-user", Roles: []string{auth.RoleAdmin}}}
+	if owner != 0 {
+		users = append(users, peer.User{UID: 0, Name: "root", Roles: []string{auth.RoleAdmin}})
+	}
+	if !peer.Supported() {
+		return nil, peer.ErrUnsupported
+	}
+	return peer.New(users...)
+}
+
 // localUsers returns the users in auth.socket.
 func localUsers(conf *config.Config) ([]peer.User, error) {
 	var users []peer.User

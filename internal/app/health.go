@@ -47,7 +47,7 @@ type health struct {
 	url, data     string
 	verbose       bool
 	timeout       time.Duration
-	socket        string // "": only the URL is asked
+	socket, own   string // "": only the URL is asked
 	first         bool   // the socket is asked first
 	socketProblem error  // why it has not said that the server is ready
 }
@@ -102,12 +102,14 @@ func (h *health) find() error {
 	if err != nil {
 		return err
 	}
-	h.socket = remote.SocketOf(c, h.data, h.given.File)
+	h.socket, h.own = remote.SocketOf(c, h.data, h.given.File), c.OwnSocket()
 	if h.url == "" {
 		h.url = remote.LocalURL(c)
 	}
-	if _, err := os.Lstat(h.socket); err == nil {
-		h.first = h.data != "" || h.url == ""
+	for _, socket := range []string{h.socket, h.own} {
+		if _, err := os.Lstat(socket); err == nil {
+			h.first = h.data != "" || h.url == ""
+		}
 	}
 	if h.url == "" && !h.first {
 		return cli.Usage("health: listen is %s, so only the server knows its port: give it with --url", c.Listen)
@@ -120,7 +122,7 @@ func (h *health) askSocket(ctx context.Context) (details string, ok bool) {
 	if h.socket == "" {
 		return "", false
 	}
-	said, err := remote.OfSocket(h.socket).OnSocket(ctx, http.MethodGet, debugapi.ReadyPath)
+	said, err := remote.OfSocket(h.socket, h.own).OnSocket(ctx, http.MethodGet, debugapi.ReadyPath)
 	if err != nil {
 		h.socketProblem = fmt.Errorf("%s: %w", h.socket, err)
 		return "", false

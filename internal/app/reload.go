@@ -17,7 +17,7 @@ import (
 func reloadCommand(p *cli.Program) *cobra.Command {
 	c := remote.NewCommand(p, &cobra.Command{
 		Use: "reload", Short: "let a running server read its configuration again, as SIGHUP does",
-		Long: "It needs the role admin at the admin socket. If the configuration has an error, it stays as it\nwas, and the command prints the error and fails.\n",
+		Long: "It needs the role admin at the admin socket or, without auth.socket, the server's own user.\nIf the configuration has an error, it stays as it was, and the command prints the error and fails.\n",
 	}, "", false /* prints */)
 	return c.Do(func(ctx context.Context, s *remote.Server, _ []string) error {
 		body, err := s.OnSocket(ctx, http.MethodPost, debugapi.ReloadPath)

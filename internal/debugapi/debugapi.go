@@ -90,7 +90,7 @@ func (c *Config) known(h handler) http.HandlerFunc {
 			if refused, is := errors.AsType[*httpd.Error](err); is {
 				status = refused.Status
 			}
-			http.Error(w, "you are not among the users in auth.socket", status)
+			http.Error(w, "you are neither the user that runs the server nor among the users in auth.socket", status)
 			return
 		}
 		h(w, r, by)

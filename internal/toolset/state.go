@@ -265,6 +265,9 @@ func (s *State) Policy() *approval.Policy { return s.policy }
 // AdminSocket returns the path of the admin socket of the server.
 func (s *State) AdminSocket() string { return s.conf.AdminSocket() }
 
+// OwnSocket returns the path of the socket of the server's own user.
+func (s *State) OwnSocket() string { return s.conf.OwnSocket() }
+
 // Defaults reports whether the tools are those of Config.DefaultTools.
 func (s *State) Defaults() bool { return s.defaults }
 

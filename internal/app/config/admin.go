@@ -36,6 +36,10 @@ func (c *Config) AdminSocket() string {
 	return filepath.Join(c.Data, "admin.sock")
 }
 
+// OwnSocket returns the path of the socket of the server's own user, who administers there if auth.socket is
+// not set.
+func (c *Config) OwnSocket() string { return filepath.Join(c.Data, "own.sock") }
+
 // KeysFolder returns the folder of the server's own keys; "" if they are in memory.
 func (c *Config) KeysFolder() string {
 	if c.Store == "memory" {

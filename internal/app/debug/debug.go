@@ -34,7 +34,7 @@ func LogCommand(p *cli.Program) *cobra.Command {
 func pprof(p *cli.Program) *cobra.Command {
 	c := remote.NewCommand(p, &cobra.Command{
 		Use: "pprof heap|goroutine|profile", Short: "write a profile of a running server to a file",
-		Long: "It needs the role admin at the admin socket. 'go tool pprof FILE' shows the file.\n",
+		Long: "It needs the role admin at the admin socket or, without auth.socket, the server's own user.\n'go tool pprof FILE' shows the file.\n",
 	}, "", false /* prints */)
 	file := c.Flags().String("file", "", "The new `file`. Defaults to NAME.pb.gz.")
 	seconds := c.Flags().Int("seconds", 10, "How `long` profile, of the processor, takes: 1 to 60.")
@@ -66,7 +66,7 @@ func pprof(p *cli.Program) *cobra.Command {
 func level(p *cli.Program) *cobra.Command {
 	c := remote.NewCommand(p, &cobra.Command{
 		Use: "level debug|info|warn|error", Short: "set the level of the log of a running server until the next reload",
-		Long: "It needs the role admin at the admin socket. A reload sets log.level of the configuration again.\n",
+		Long: "It needs the role admin at the admin socket or, without auth.socket, the server's own user.\nA reload sets log.level of the configuration again.\n",
 	}, "", false /* prints */)
 	c.Args = word("a level", debugapi.Levels())
 	return c.Do(func(ctx context.Context, s *remote.Server, args []string) error {

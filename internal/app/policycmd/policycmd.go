@@ -144,7 +144,7 @@ func simulate(p *cli.Program, try Try) *cobra.Command {
 		defer stop()
 		s, since := simulation{kinds: map[string]int{}}, time.Now().Add(-d)
 		return try(ctx, given, func(_ context.Context, by *toolset.State) error { // whose context ends too soon
-			if err := storecmd.Planned(ctx, by.AdminSocket(), backup, since, func(c *engine.PlannedCall) { s.judge(ctx, by, c) }); err != nil {
+			if err := storecmd.Planned(ctx, by.AdminSocket(), by.OwnSocket(), backup, since, func(c *engine.PlannedCall) { s.judge(ctx, by, c) }); err != nil {
 				return err
 			}
 			_, err = fmt.Fprintf(p.Stdout, "since %s: %s", since.UTC().Format(time.RFC3339), s.text())

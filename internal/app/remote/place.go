@@ -79,6 +79,7 @@ func (t *target) flags() (all []string) {
 type place struct {
 	client.Config
 	local bool     // of the configuration of this machine
+	own   string   // the socket of the server's own user, for operations; "": it is not known
 	flags []string // of the command line that name it
 }
 
@@ -162,9 +163,9 @@ func localPlace(p *cli.Program, t *target) (*place, error) {
 		return nil, cli.Usage("the configuration does not say at which port the server listens: name its URL with --url")
 	}
 	if _, err := os.Lstat(socket); !t.a2a && (url == "" || !errors.Is(err, fs.ErrNotExist)) {
-		return &place{Config: client.Config{Socket: socket}, local: true}, nil
+		return &place{Config: client.Config{Socket: socket}, local: true, own: c.OwnSocket()}, nil
 	}
-	return &place{Config: client.Config{URL: url, Credential: givenCredential(p)}, local: true}, nil
+	return &place{Config: client.Config{URL: url, Credential: givenCredential(p)}, local: true, own: c.OwnSocket()}, nil
 }
 
 // SocketOf returns the admin socket of a configuration that was read from file ("": none was named),

@@ -47,7 +47,7 @@ func (s *Server) Explain(err error) error {
 	case errors.Is(err, syscall.ECONNREFUSED) && s.at.Socket != "":
 		return fmt.Errorf("no server listens on %s: the server that created it has ended; start it again", at)
 	case errors.Is(err, fs.ErrPermission) && s.at.Socket != "":
-		return fmt.Errorf("no permission to open %s: run the command as a user in auth.socket with access by admin.mode and admin.group, or as root", at)
+		return fmt.Errorf("no permission to open %s: run the command as the user of the server, as a user in auth.socket with access by admin.mode and admin.group, or as root", at)
 	case errors.Is(err, syscall.ECONNREFUSED) && s.at.local:
 		return fmt.Errorf("no server listens on %s: start it with 'a2a-server serve'. If it was started with --listen, name its URL with --url or a context", at)
 	}

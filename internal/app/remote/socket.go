@@ -20,9 +20,10 @@ import (
 // maxAnswer is the maximum size of an answer on the socket, in bytes.
 const maxAnswer = 256 << 20
 
-// OfSocket returns the server with an admin socket, for requests on it.
-func OfSocket(path string) *Server {
-	return &Server{at: &place{Config: client.Config{Socket: path}, local: true}}
+// OfSocket returns the server with an admin socket or, if no server listens there, a socket of its own user ("":
+// none), for requests on it.
+func OfSocket(path, own string) *Server {
+	return &Server{at: &place{Config: client.Config{Socket: path}, local: true, own: own}}
 }
 
 // absentError says that no server listens on a socket.
@@ -34,7 +35,7 @@ func Absent(err error) bool {
 	return is
 }
 
-// OnSocket sends a request to the admin socket of the server, for the paths that are only there,
+// OnSocket sends a request to the admin socket of the server, or to that of its own user, for the paths that are only there,
 // and returns the body of the answer. The error is for display.
 func (s *Server) OnSocket(ctx context.Context, method, path string) ([]byte, error) {
 	from, err := s.FromSocket(ctx, method, path)
@@ -51,11 +52,23 @@ func (s *Server) OnSocket(ctx context.Context, method, path string) ([]byte, err
 
 // FromSocket is [Server.OnSocket] for an answer of any length, which the caller reads and closes.
 func (s *Server) FromSocket(ctx context.Context, method, path string) (io.ReadCloser, error) {
-	if s.at.Socket == "" {
+	if s.at.Socket == "" && s.at.own != "" {
+		return s.fromSocket(ctx, s.at.own, method, path)
+	}
+	from, err := s.fromSocket(ctx, s.at.Socket, method, path)
+	if s.at.own != "" && Absent(err) {
+		return s.fromSocket(ctx, s.at.own, method, path)
+	}
+	return from, err
+}
+
+// fromSocket is FromSocket at a socket; "": there is none.
+func (s *Server) fromSocket(ctx context.Context, socket, method, path string) (io.ReadCloser, error) {
+	if socket == "" {
 		return nil, cli.Usage("only the admin socket of a server does this, and %s is a URL: name the socket with --socket, or the data folder with --data", visible.Line(s.at.URL))
 	}
 	web := http.Client{Transport: &http.Transport{
-		DialContext:       func(ctx context.Context, _, _ string) (net.Conn, error) { return adminsocket.Dial(ctx, s.at.Socket) },
+		DialContext:       func(ctx context.Context, _, _ string) (net.Conn, error) { return adminsocket.Dial(ctx, socket) },
 		DisableKeepAlives: true,
 	}}
 	r, err := http.NewRequestWithContext(ctx, method, "http://"+adminsocket.Host+path, http.NoBody)
@@ -64,6 +77,8 @@ func (s *Server) FromSocket(ctx context.Context, method, path string) (io.ReadCl
 	}
 	answer, err := web.Do(r)
 	switch {
+	case (errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED)) && socket == s.at.own:
+		return nil, &absentError{fmt.Errorf("no server listens on %s: start it with 'a2a-server serve', or name its data folder with --data", visible.Line(socket))}
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED):
 		return nil, &absentError{s.Explain(err)}
 	case err != nil:

@@ -34,8 +34,8 @@ approvals and the audit; it has neither the folder keys/ nor the configuration a
 With - for FILE, the backup goes to the standard output. Whoever keeps it has to keep all of it:
 'store restore' refuses a part.
 
-A server that runs is asked at its admin socket, which needs the role admin. The store of a
-server that does not run is read from its data folder.
+A server that runs is asked at its admin socket, which needs the role admin; without auth.socket,
+its own user may. The store of a server that does not run is read from its data folder.
 `,
 	}
 	cli.Takes(c, ", a new file, or -", "the name of one file")
@@ -51,7 +51,7 @@ server that does not run is read from its data folder.
 		}
 		ctx, stop := signals.Interruptible(c.Context())
 		defer stop()
-		b := &making{p: p, socket: conf.AdminSocket(), store: path, to: args[0]}
+		b := &making{p: p, socket: conf.AdminSocket(), own: conf.OwnSocket(), store: path, to: args[0]}
 		do, report, where := b.make, p.Stdout, args[0]
 		if where == "-" {
 			if terminal.Is(p.Stdout) {
@@ -77,6 +77,7 @@ server that does not run is read from its data folder.
 type making struct {
 	p      *cli.Program
 	socket string // of the server
+	own    string // socket of its own user
 	store  string // its file
 	to     string // the file of the backup
 }
@@ -159,7 +160,7 @@ func syncFolder(name string) error {
 // write writes the backup, by the server or, if none runs, from its store. confirm tells the server
 // that it is whole.
 func (b *making) write(ctx context.Context, to io.Writer) (confirm func(boltstore.Backup) error, err error) {
-	server := remote.OfSocket(b.socket)
+	server := remote.OfSocket(b.socket, b.own)
 	from, err := server.FromSocket(ctx, http.MethodGet, debugapi.BackupPath)
 	switch {
 	case err == nil:
@@ -179,19 +180,20 @@ func (b *making) write(ctx context.Context, to io.Writer) (confirm func(boltstor
 	}
 	_, err = boltstore.BackupPlain(ctx, b.store, to, false /* copied */)
 	if errors.Is(err, boltstore.ErrInUse) {
-		return nil, fmt.Errorf("a server uses %s and does not listen on %s: give it users with the role admin in auth.socket", b.store, b.socket)
+		return nil, fmt.Errorf("a server uses %s and does not listen on %s: run the command as the user of the server, or give it users with the role admin in auth.socket", b.store, b.socket)
 	}
 	return func(boltstore.Backup) error { return nil }, err
 }
 
 // Planned is [engine.Planned] for a backup or, for "", for the store of the server that listens on
-// a socket, of which it makes a backup. It unpacks the backup into the folder for temporary files.
-func Planned(ctx context.Context, socket, backup string, since time.Time, each func(*engine.PlannedCall)) (err error) {
+// a socket or that of its own user, of which it makes a backup. It unpacks the backup into the folder for
+// temporary files.
+func Planned(ctx context.Context, socket, own, backup string, since time.Time, each func(*engine.PlannedCall)) (err error) {
 	var from io.ReadCloser
 	if backup != "" {
 		from, err = os.Open(backup)
 	} else {
-		from, err = remote.OfSocket(socket).FromSocket(ctx, http.MethodGet, debugapi.BackupPath)
+		from, err = remote.OfSocket(socket, own).FromSocket(ctx, http.MethodGet, debugapi.BackupPath)
 	}
 	if err != nil {
 		return err

@@ -17,7 +17,7 @@ import (
 func resume(p *cli.Program) *cobra.Command {
 	c := remote.NewCommand(p, &cobra.Command{
 		Use: "resume", Short: "let a server on a restored store continue its planner, timers and webhooks",
-		Long: "It needs the role admin at the admin socket. Decide about the calls that may have run after the\nbackup first: 'a2a-server approvals list'.\n",
+		Long: "It needs the role admin at the admin socket or, without auth.socket, the server's own user.\nDecide about the calls that may have run after the backup first: 'a2a-server approvals list'.\n",
 	}, "", false /* prints */)
 	return c.Do(func(ctx context.Context, s *remote.Server, _ []string) error {
 		body, err := s.OnSocket(ctx, http.MethodPost, debugapi.ResumePath)
