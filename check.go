@@ -37,6 +37,7 @@ func Check(c Config) error {
 	if err != nil {
 		return err
 	}
+	c.defaultLog(conf)
 	var tools toolset.Current
 	p, err := c.parts(conf, nil, &tools)
 	if err := c.unknown(err); err != nil {

@@ -3,6 +3,8 @@ package a2aserver
 import (
 	"fmt"
 	"net/netip"
+	"os"
+	"reflect"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -11,6 +13,7 @@ import (
 	"a2a-server/approval"
 	"a2a-server/auth"
 	"a2a-server/internal/app/config"
+	"a2a-server/internal/app/process"
 	"a2a-server/internal/inside"
 	"a2a-server/internal/toolset"
 	"a2a-server/store"
@@ -90,7 +93,8 @@ type Config struct {
 	// HTTP server, which is then responsible for timeouts and connections.
 	NoListen bool
 
-	// Log is the server's log. The zero Logger discards everything.
+	// Log is the server's log. Defaults to the standard error, with the configuration's keys log.level and
+	// log.format; zerolog.Nop() discards everything.
 	Log zerolog.Logger
 
 	// Now and Host are the clock of tasks and credentials: of deadlines, timers and timeouts
@@ -114,6 +118,17 @@ var ErrConfig = config.ErrUnusable
 // load reads the configuration.
 func (c *Config) load() (*config.Config, error) {
 	return config.Load(config.Source{File: c.File, Environment: c.Environment, Flags: c.Set, Authenticated: c.Authenticator != nil || c.NoListen, Callers: c.Authenticator != nil})
+}
+
+// defaultLog sets Log unless the program has.
+func (c *Config) defaultLog(conf *config.Config) {
+	if !reflect.ValueOf(c.Log).IsZero() {
+		return
+	}
+	var least process.LeastLevel
+	least.Set(conf.Log)
+	c.Log = process.WriteLog(conf.Log, os.Stderr).Level(zerolog.DebugLevel).Sample(&least)
+	c.Inside.LogLevel = func(level string) { least.Set(config.Log{Level: level}) }
 }
 
 // tools returns what the tools of a configuration are made from. own returns the addresses

@@ -85,6 +85,7 @@ func New(c Config) (_ *Server, err error) {
 	if err != nil {
 		return nil, err
 	}
+	c.defaultLog(conf)
 	if c.Now == nil {
 		c.Now = time.Now
 	}

@@ -136,3 +136,33 @@ func TestHealthBehindAProxy(t *testing.T) {
 		t.Errorf("after its end, health exits with %d and says %q %q", code, stdout, stderr)
 	}
 }
+
+// Without auth.socket, the user that runs the server administers, and decides nothing at its socket.
+func TestOwnUserAdministers(t *testing.T) {
+	t.Parallel()
+	s := serveConfig(t, withFile(t, ""))
+	s.want(0, "", "log", "level", "debug")
+	s.want(0, "the configuration was reloaded", "reload")
+	file := filepath.Join(t.TempDir(), "heap.pb.gz")
+	s.want(0, file, "debug", "pprof", "heap", "--file", file)
+	backup := filepath.Join(t.TempDir(), "backup")
+	s.want(0, "checksum compared", "store", "backup", backup)
+	s.want(0, "approvals: 0 pending", "health", "--verbose")
+	if !s.logged(`"by":"socket:own-user"`) {
+		t.Error("the log does not say whose backup it was")
+	}
+	_, id := s.ask("to=bob amount=5")
+	own := filepath.Join(s.folder, "data", "own.sock")
+	for _, args := range [][]string{{"approvals", "list", "--anonymous"}, {"approvals", "show", id, "--anonymous"}, {"approvals", "reject", id, "--anonymous", "--yes", "--digest", "x"}} {
+		if code, stdout, stderr := s.remote(t.TempDir(), nil, append(args, "--socket", own)...); code == 0 || !strings.Contains(stderr, "404 Not Found") {
+			t.Errorf("at the socket of its own user, %v exits with %d: %s%s", args, code, stdout, stderr)
+		}
+	}
+	if code := s.stop(); code != 0 {
+		t.Errorf("serve exits with %d", code)
+	}
+	s.want(1, "no server listens on", "log", "level", "debug")
+	if _, err := os.Lstat(own); err == nil {
+		t.Error("the socket stays")
+	}
+}

@@ -119,7 +119,7 @@ func TestRemote(t *testing.T) {
 	home := t.TempDir()
 	keys, alice := filepath.Join(home, "keys.yaml"), filepath.Join(home, "alice.key")
 	var key, problems bytes.Buffer
-	if code := app.Run(t.Context(), []string{"keys", "add", "alice", "--role", "requester", "--role", "approver", "--file", keys}, environment(), nil, &key, &problems); code != 0 {
+	if code := app.Run(t.Context(), []string{"keys", "add", "alice", "--role", "requester", "--role", "approver", "--tenant", "acme", "--file", keys}, environment(), nil, &key, &problems); code != 0 {
 		t.Fatal(problems.String())
 	}
 	if err := os.WriteFile(alice, key.Bytes(), 0o600); err != nil {

@@ -57,7 +57,9 @@ func (s *Server) FromSocket(ctx context.Context, method, path string) (io.ReadCl
 	}
 	from, err := s.fromSocket(ctx, s.at.Socket, method, path)
 	if s.at.own != "" && Absent(err) {
-		return s.fromSocket(ctx, s.at.own, method, path)
+		if fromOwn, ownErr := s.fromSocket(ctx, s.at.own, method, path); !Absent(ownErr) {
+			return fromOwn, ownErr
+		}
 	}
 	return from, err
 }
