@@ -35,7 +35,7 @@ func between(t *testing.T, behind proxy) *twoPeople {
 	dir, listen := chroot(t), free(t)
 	keys := filepath.Join(t.TempDir(), "keys.yaml")
 	client := func(to http.RoundTripper, person, role string) *http.Client {
-		key, err := exec.Command(program(t), "keys", "add", person, "--role", role, "--file", keys).Output()
+		key, err := exec.Command(program(t), "keys", "add", person, "--role", role, "--tenant", "acme", "--file", keys).Output()
 		if err != nil {
 			t.Fatal(err)
 		}

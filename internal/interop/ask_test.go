@@ -40,7 +40,7 @@ func startAsking(t *testing.T) *asking {
 		t.Fatal(err)
 	}
 	key := func(args ...string) string {
-		cmd := exec.Command(program, append([]string{"keys", "add", "--file", "keys.yaml"}, args...)...)
+		cmd := exec.Command(program, append([]string{"keys", "add", "--config", config}, args...)...)
 		cmd.Dir = dir
 		out, err := cmd.Output()
 		if err != nil {

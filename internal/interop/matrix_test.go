@@ -157,7 +157,7 @@ func startWaiting(t *testing.T, p programs, c column) *waitingServer {
 	}
 	keys := filepath.Join(folder, "keys.yaml")
 	b.agent = addKey(t, p, keys, "agent", "--kind", "service")
-	b.bob = addKey(t, p, keys, "bob", "--role", "approver")
+	b.bob = addKey(t, p, keys, "bob", "--role", "approver", "--config", config)
 	b.server = start(t, p.server, data, "--config", config)
 	b.start = func() { start(t, p.server, data, "--config", config, "--listen", strings.TrimPrefix(b.url, "http://")) }
 	b.proxy.key = b.agent

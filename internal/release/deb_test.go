@@ -65,7 +65,7 @@ func TestDeb(t *testing.T) {
 		t.Errorf("after the approval the ledger and the command say:\n%s", said)
 	}
 
-	m.run("a2a-server reload --socket /run/a2a-server/admin.sock; systemctl reload a2a-server; a2a-server keys add late --role viewer --file /etc/a2a-server/keys.yaml; ! systemctl reload a2a-server; systemctl restart a2a-server; " + ready)
+	m.run("a2a-server reload --socket /run/a2a-server/admin.sock; systemctl reload a2a-server; a2a-server keys add late --role viewer --tenant acme --file /etc/a2a-server/keys.yaml; ! systemctl reload a2a-server; systemctl restart a2a-server; " + ready)
 	m.document("Back up", "")
 	if said := m.document("Restore", ""); !strings.HasSuffix(said, "continues.\n") {
 		t.Errorf("the restoration says:\n%s", said)
