@@ -12,10 +12,10 @@ func (c Caller) reach(a auth.Action, things string) *client.Reach {
 	r := &client.Reach{Rows: client.OwnRows, Inert: c.By.Inert(a)}
 	only := "your own tasks are listed"
 	switch {
+	case c.By.IsAnonymous(), c.By.IsPersona(): // all rows that there are
+		return &client.Reach{Rows: client.AnonymousRows}
 	case c.Anonymous:
 		r.Rows, r.Inert, only = client.AnonymousRows, nil, "tasks that were created without authentication are listed"
-	case c.By.IsAnonymous():
-		return &client.Reach{Rows: client.AnonymousRows}
 	case c.By.Whole(a):
 		r.Rows, r.Tenant, only = client.TenantRows, c.By.Tenant, "tasks of the tenant "+c.By.Tenant+" are listed"
 	case len(r.Inert) > 0:
