@@ -36,7 +36,7 @@ secrets: {pages: {env: PAGES_SECRET}}
     said.push(`$ a2a-server ${args.join(' ')}\n${stdout}${stderr}exit code ${status}\n`);
     return stdout + stderr;
   };
-  const key = execFileSync(process.env.A2A_SERVER, ['keys', 'add', 'bob', '--role', 'approver', '--rule-role', 'finance', '--file', file('keys.yaml')], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
+  const key = execFileSync(process.env.A2A_SERVER, ['keys', 'add', 'bob', '--role', 'approver', '--rule-role', 'finance', '--config', server.file], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
   expect(run('', 'policy', 'check', '--config', server.file)).toContain('the policy has no problems');
   await server.start();
 
