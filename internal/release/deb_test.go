@@ -60,7 +60,7 @@ func TestDeb(t *testing.T) {
 		t.Errorf("after an upgrade the earlier program runs on: process %s", after)
 	}
 	approve := key + "digest=$(a2a-server approvals show -o json " + id[1] + ` | sed -n 's/.*"digest": "\(.*\)".*/\1/p'); ` +
-		"a2a-server approvals approve " + id[1] + " --yes --digest $digest; for i in $(seq 300); do [ -s /var/lib/a2a-server/ledger.jsonl ] && break; sleep 0.1; done; cat /var/lib/a2a-server/ledger.jsonl"
+		"a2a-server approvals approve " + id[1] + " --yes --digest $digest >/dev/null; cat /var/lib/a2a-server/ledger.jsonl"
 	if said := m.run(approve); strings.Count(said, `"alice"`) != 1 {
 		t.Errorf("after the approval the ledger and the command say:\n%s", said)
 	}
