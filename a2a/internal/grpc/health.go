@@ -26,7 +26,7 @@ const (
 	// how long each may take to send its message. So no stranger can keep a probe from its
 	// response.
 	maxProbes = 8
-	probeTime = time.Second
+	probeTime = 3 * time.Second
 )
 
 // registerHealth adds grpc.health.v1.
