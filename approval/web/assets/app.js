@@ -150,6 +150,8 @@
     for (const item of [...list.children]) if (!there.includes(item.dataset.key) && !item.contains(document.activeElement)) item.remove();
     for (const item of [...other.children]) if (!here.includes(item.dataset.key)) list.append(item);
   };
+  // Names to type before a destructive call is approved, also those that have come since.
+  const confirms = () => { for (const input of $$('[data-confirm]')) $('button.go', input.form).disabled = input.value.trim() !== input.dataset.confirm; };
   const task = async () => {
     const other = await load(location.href), now = $$('[data-merge]', other);
     count(other);
@@ -160,6 +162,7 @@
       else if (at.dataset.merge === 'asks') asks(at, to);
       else if (!same(at, to) && !at.contains(document.activeElement)) at.innerHTML = to.innerHTML;
     });
+    confirms();
     tick();
     if (!other.documentElement.dataset.live && stream) { stream.close(); state(''); }
   };
@@ -253,12 +256,8 @@
   root.dataset.judges = ''; // the page's own script leaves it to this one
   if (root.dataset.early !== undefined) hold('Not sent: the page was not complete. Press again.');
   document.addEventListener('keydown', e => { if (e.key === 'Enter' && e.target.matches('[data-approves] button')) e.preventDefault(); });
-  for (const input of $$('[data-confirm]')) {
-    const button = $('button.go', input.form);
-    const check = () => { button.disabled = input.value.trim() !== input.dataset.confirm; };
-    input.addEventListener('input', check);
-    check();
-  }
+  document.addEventListener('input', e => { if (e.target.matches('[data-confirm]')) confirms(); });
+  confirms();
   // A panel opens by its own button or key, or because the server has opened it: an address may name a
   // text or an element within a closed panel, and a browser would open it.
   capture(['click'], e => { mine = e.target.closest('summary')?.parentElement ?? mine; });

@@ -8,6 +8,7 @@ const person = (page) => page.getByRole('complementary', { name: 'Who decides' }
 // decide approves the call that waits on the page, as the person does who sees it there.
 async function decide(page) {
   await person(page).getByText('Approve…').click();
+  await expect(person(page).getByRole('button', { name: 'Approve and run' })).toBeDisabled(); // also on a page that was open
   await person(page).getByRole('textbox').fill('transfer_money');
   await page.waitForTimeout(700); // a press is not counted sooner after the page has changed
   await page.getByRole('button', { name: 'Approve and run' }).click();
@@ -28,6 +29,13 @@ for (const [name, flags, samples] of [
       await page.getByRole('button', { name: samples[1], exact: true }).click();
       await decide(page);
       await expect(agent(page)).toContainText('Completed');
+
+      await page.getByRole('button', { name: samples[1], exact: true }).click();
+      await person(page).getByText('Reject…').click();
+      await person(page).getByLabel('Reason for the agent').fill('not this month');
+      await page.waitForTimeout(700);
+      await person(page).getByRole('button', { name: 'Reject', exact: true }).click();
+      await expect(agent(page)).toContainText('not this month');
 
       await page.getByRole('button', { name: samples[2], exact: true }).click();
       await expect(person(page)).toContainText('you requested this: another person decides');
