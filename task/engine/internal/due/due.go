@@ -73,6 +73,10 @@ func (r *rows) end(row *store.Due, now time.Time, err error) {
 	r.mu.Lock()
 	delete(r.busy, row.Position)
 	switch {
+	case err == nil && row.Kind == task.DueLook:
+		// Its call may have been suspended again meanwhile, with a row at the same position, which was
+		// skipped as busy.
+		r.failed[row.Position] = failedRow{again: now.Add(firstRetry).Truncate(time.Second)}
 	case err == nil:
 		delete(r.failed, row.Position)
 	case errors.Is(err, store.ErrReadOnly):
