@@ -222,7 +222,8 @@ func besides(w *world, n int) int {
 	return w.choices.Choose(Script, n)
 }
 
-// voted checks a vote: it is of a pending approval, in time, and the first of its person.
+// voted checks a vote: it is of a pending approval, in time, and the first of its person for a need: another
+// login of the person, or a role that was added since, may meet a need that the first vote did not meet.
 func (m *model) voted(t *modelTask, v *event) {
 	a := t.approval(v.ID)
 	if a == nil || a.State != approval.Pending || len(a.Terms.Needs) == 0 {
@@ -230,7 +231,8 @@ func (m *model) voted(t *modelTask, v *event) {
 		return
 	}
 	for _, o := range a.Votes {
-		if personOf(o.By) == personOf(v.Vote.By) && o.Digest == v.Vote.Digest {
+		again := !slices.ContainsFunc(v.Vote.Meets, func(need int) bool { return !slices.Contains(o.Meets, need) })
+		if again && personOf(o.By) == personOf(v.Vote.By) && o.Digest == v.Vote.Digest {
 			m.fail(t, "a person has one vote", "%s votes again for %s", o.By.Subject, a.ID)
 		}
 	}
