@@ -39,7 +39,7 @@ type rows struct {
 	next    time.Time         // of the first row that was not due when all were read
 
 	mu     sync.Mutex
-	busy   map[store.DuePosition]bool
+	busy   map[store.DuePosition]bool // true: it was read again meanwhile, and may have another row at its position
 	failed map[store.DuePosition]failedRow
 	over   error // the store cannot write any more, permanently
 }
@@ -54,7 +54,11 @@ type failedRow struct {
 func (r *rows) skips(row *store.Due, now time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.busy[row.Position] || now.Before(r.failed[row.Position].again)
+	if _, busy := r.busy[row.Position]; busy {
+		r.busy[row.Position] = true
+		return true
+	}
+	return now.Before(r.failed[row.Position].again)
 }
 
 // begin takes a worker for a row, and reports whether one was free.
@@ -64,19 +68,18 @@ func (r *rows) begin(row *store.Due) bool {
 	if len(r.busy) == r.workers {
 		return false
 	}
-	r.busy[row.Position] = true
+	r.busy[row.Position] = false
 	return true
 }
 
 // end releases a worker. Any goroutine may call it.
 func (r *rows) end(row *store.Due, now time.Time, err error) {
 	r.mu.Lock()
+	readAgain := r.busy[row.Position]
 	delete(r.busy, row.Position)
 	switch {
-	case err == nil && row.Kind == task.DueLook:
-		// Its call may have been suspended again meanwhile, with a row at the same position, which was
-		// skipped as busy.
-		r.failed[row.Position] = failedRow{again: now.Add(firstRetry).Truncate(time.Second)}
+	case err == nil && readAgain:
+		r.failed[row.Position] = failedRow{again: now.Add(time.Millisecond)} // after a read that is under way
 	case err == nil:
 		delete(r.failed, row.Position)
 	case errors.Is(err, store.ErrReadOnly):
@@ -105,7 +108,10 @@ func (r *rows) end(row *store.Due, now time.Time, err error) {
 func (r *rows) read(at time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	maps.DeleteFunc(r.failed, func(row store.DuePosition, f failedRow) bool { return !f.again.After(at) && !r.busy[row] })
+	maps.DeleteFunc(r.failed, func(row store.DuePosition, f failedRow) bool {
+		_, busy := r.busy[row]
+		return !f.again.After(at) && !busy
+	})
 }
 
 // sleep returns how long there is nothing to begin, as far as is known.
@@ -117,7 +123,7 @@ func (r *rows) sleep(now time.Time) time.Duration {
 		first = r.next
 	}
 	for row, f := range r.failed {
-		if f.again.Before(first) && !r.busy[row] {
+		if _, busy := r.busy[row]; f.again.Before(first) && !busy {
 			first = f.again
 		}
 	}
