@@ -418,7 +418,7 @@ func TestTasksCommands(t *testing.T) {
 		"tasks show --anonymous ../approvals":                         {2, []string{`is not the id of one task`}},
 		"tasks delete --anonymous --yes " + first:                     {1, []string{`cancel it first`}},
 		"approvals show --anonymous " + first + ".a9":                 {1, []string{`there is no such approval`}},
-		"approvals show":                                              {2, []string{`approvals show takes the id of one approval; 'a2a-server approvals list --data \S+ --config \S+' has them`}},
+		"approvals show":                                              {2, []string{`approvals show takes the id of one approval; 'a2a-server approvals list --config \S+ --data \S+' has them\nTry 'a2a-server help approvals show'`}},
 		"approvals edit --anonymous " + id:                            {2, []string{`--args or --args-file`}},
 		"approvals edit --args [] " + id:                              {2, []string{`not a JSON object`}},
 		"approvals edit --args {} --args-file x " + id:                {2, []string{`--args or --args-file`}},
@@ -426,7 +426,7 @@ func TestTasksCommands(t *testing.T) {
 		"approvals reject --reason \xff " + id:                        {2, []string{`not valid UTF-8`}},
 		"approvals delete " + id:                                      {2, []string{`approvals delete`}},
 		"tasks x":                                                     {2, []string{`there is no command 'tasks x'`}},
-		"help approvals approve":                                      {0, []string{`Exit codes: 0 it was done`, `asks on the terminal`}},
+		"help approvals approve":                                      {0, []string{`(?m)^Usage: a2a-server approvals approve ID \[flags\]\nExample: a2a-server approvals approve ID$`, `(?m)^   7  the approved call has failed$`, `asks on the terminal`}},
 	} {
 		var out, problems bytes.Buffer
 		args := strings.Fields(command)

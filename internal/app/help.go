@@ -37,10 +37,7 @@ const helpTail = `
 an environment variable too; a flag overrides a variable, and a variable the file.
 The file is named by --config, or else by A2A_SERVER_CONFIG.
 
-Exit codes: 0 success, 1 something failed, 2 the command line or the
-configuration is invalid, 3 a call was not approved or a change not confirmed,
-4 it is not known whether a change was made; 'help approvals approve', 'help
-approvals wait' and 'help send' have more.
+Exit codes:
 `
 
 // help prints the list of commands, or the flags of a command.
@@ -53,12 +50,15 @@ func help(p *cli.Program, c *cobra.Command) error {
 			b.WriteString("\n" + g.Title + "\n")
 			listed(&b, leaves(c, g.ID), cli.Within)
 		}
-		b.WriteString(helpTail)
+		b.WriteString(helpTail + cli.ExitCodes("  %2d  %s\n"))
 	case c.HasSubCommands():
 		fmt.Fprintf(&b, "a2a-server %s COMMAND: %s\n\n", cli.Within(c), c.Short)
 		listed(&b, c.Commands(), (*cobra.Command).Name)
 	default:
-		fmt.Fprintf(&b, "a2a-server %s: %s\n", cli.Within(c), c.Short)
+		fmt.Fprintf(&b, "a2a-server %s: %s\n\nUsage: %s\n", cli.Within(c), c.Short, c.UseLine())
+		if c.Example != "" {
+			b.WriteString("Example: " + c.Example + "\n")
+		}
 		if c.Long != "" {
 			b.WriteString("\n" + c.Long)
 		}

@@ -200,6 +200,12 @@ func TestChat(t *testing.T) {
 	back.answer("Approve? [y/n/edit/reason] ", "y")
 	back.answer("> ", "\x04")
 	back.ends(0, `"to":"carl"`)
+	person, program := openTerminal(t)
+	left := begin(t, person, program, program, s.elsewhere(t.TempDir()), "send", "/stream chunks=3 interval=1h")
+	left.expect("every event")
+	left.cancel()
+	left.ends(5, "")
+	left.expect(" continues; 'a2a-server chat --task ")
 	if code, stdout, stderr := s.remote(t.TempDir(), strings.NewReader("/echo text=a\n\n/echo text=b\n"), "chat"); code != 0 || stdout != "a\nb\n" {
 		t.Errorf("without a terminal it exits with %d: %s%s", code, stdout, stderr)
 	}
@@ -237,7 +243,15 @@ func TestHintsNameTheServer(t *testing.T) {
 			t.Errorf("at %s show exits with %d: %s\nwant %s", url, code, stderr, want)
 		}
 	}
-	code, _, stderr := s.remote(t.TempDir(), nil, "send", "/transfer_money to=bob amount=5", "--url", s.url)
+	conf := filepath.Join(t.TempDir(), "a2a-server.yaml")
+	if err := os.WriteFile(conf, []byte("listen: 127.0.0.1:1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, _, stderr := s.remote(t.TempDir(), nil, "approvals", "list", "--config", conf, "--data", "d", "--anonymous")
+	if want := "no server listens on http://127.0.0.1:1: start it with 'a2a-server serve --data d --config " + conf + "'. "; code != 1 || !strings.Contains(stderr, want) {
+		t.Errorf("list exits with %d: %s", code, stderr)
+	}
+	code, _, stderr = s.remote(t.TempDir(), nil, "send", "/transfer_money to=bob amount=5", "--url", s.url)
 	if command := " --url " + s.url + "\n"; code != 3 || !strings.Contains(stderr, "a2a-server approvals approve ") || !strings.Contains(stderr, command) {
 		t.Errorf("send exits with %d: %s", code, stderr)
 	}

@@ -19,7 +19,7 @@ func Run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stder
 	p := &cli.Program{Env: env, Stdin: stdin, Stdout: stdout, Stderr: stderr}
 	root := commands(p)                       //nolint:contextcheck // cobra hands the context on
 	root.SetArgs(append([]string{}, args...)) // nil would mean the arguments of the process
-	err := root.ExecuteContext(ctx)
+	command, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return cli.ExitOK
 	}
@@ -27,7 +27,7 @@ func Run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stder
 	if wrong, is := errors.AsType[*config.Error](err); is {
 		err = fmt.Errorf("the configuration is invalid:\n%w", wrong)
 	}
-	_, _ = fmt.Fprintf(stderr, "a2a-server: %s\n", visible.Text(err.Error())) // if stderr fails, there is nowhere else to write
+	_, _ = fmt.Fprintf(stderr, "a2a-server: %s\n%s", visible.Text(err.Error()), cli.HelpLine(command, err)) // if stderr fails, there is nowhere else to write
 	return code
 }
 

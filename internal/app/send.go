@@ -36,13 +36,11 @@ func (f *sendFlags) add(c *cobra.Command) {
 
 func sendCommand(p *cli.Program) *cobra.Command {
 	c := remote.NewCommand(p, &cobra.Command{
-		Use: "send TEXT", Short: "send a message to an agent, and follow its task", Long: sendHelp + `
-Exit codes of this command: 0 the task has completed, 1 it has ended otherwise, 3 the caller
-may answer and there is no terminal to ask on, 8 the agent answered without a task, so that
-no tool ran. While only others may decide, it waits.
-`,
+		Use: "send TEXT", Short: "send a message to an agent, and follow its task", Long: sendHelp + "While only others may decide, it waits.\n",
+		Example: "a2a-server send '/echo hello'",
 	}, "", false /* prints */)
 	c.SendsMessages()
+	c.Exits(cli.ExitTimeout, cli.ExitNoTask)
 	cli.Takes(c.Command, `, such as 'a2a-server send "/echo hello"'`, "one text")
 	var given sendFlags
 	given.add(c.Command)
@@ -74,6 +72,7 @@ a message.
 `,
 	}, "", false /* prints */)
 	c.SendsMessages()
+	c.Exits(cli.ExitTimeout)
 	var given sendFlags
 	given.add(c.Command)
 	return c.Do(func(ctx context.Context, s *remote.Server, _ []string) error {

@@ -28,17 +28,27 @@ func waits(state string) bool {
 var errWaits = errors.New("the task waits for a message")
 
 // follow prints the events of the task until it ends, and asks the person when it waits. It
-// returns errWaits when it waits for a message.
+// returns errWaits when it waits for a message, and the exit code of a task that has not ended when the person
+// interrupts it; to end watching a task is no error.
 func (t *talk) follow(ctx context.Context) error {
 	if t.task == "" {
 		return nil // it was answered with a message
 	}
+	err := t.events(ctx)
+	switch {
+	case err == nil, ctx.Err() == nil, cli.CodeOf(err) == cli.ExitRefused:
+		return err
+	case t.watches:
+		return nil
+	}
+	return cli.Exit(cli.ExitTimeout, fmt.Sprintf("the task %s continues; '%s' comes back to it", visible.Line(t.task), t.comeBack()))
+}
+
+// events is follow with the errors of an interrupted client.
+func (t *talk) events(ctx context.Context) error {
 	defer t.prompter.leave()
 	t.prompter.draw()
 	for e, err := range t.s.TaskEvents(ctx, t.task, t.last) {
-		if err != nil && ctx.Err() != nil {
-			return fmt.Errorf("the task %s continues; '%s' comes back to it", visible.Line(t.task), t.comeBack())
-		}
 		if err != nil {
 			return t.s.Explain(err)
 		}

@@ -40,12 +40,12 @@ func toolsCall(p *cli.Program) *cobra.Command {
 	c := &cobra.Command{
 		Use: "call NAME [key=value]...", Short: "run a tool once, with approvals on the terminal",
 		Long: callHelp, Annotations: map[string]string{cli.TakesPairs: "yes"},
-		Args: func(_ *cobra.Command, args []string) error {
+		Args: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 || args[0] == "" || strings.ContainsFunc(args[0], unicode.IsSpace) {
-				return cli.Usage("tools call takes the name of a tool, and its arguments as key=value; 'a2a-server tools list' has the names")
+				return cli.Usage("tools call takes the name of a tool, and its arguments as key=value; '%s' has the names", cli.Again(c, "tools", "list"))
 			}
 			if name, is := strings.CutPrefix(args[0], "/"); is {
-				return cli.Usage("the slash is for messages: write 'a2a-server tools call %s'", visible.Clip(name, 80))
+				return cli.Usage("the slash is for messages: write '%s'", cli.Again(c, append([]string{"tools", "call", name}, args[1:]...)...))
 			}
 			return nil
 		},
@@ -64,7 +64,11 @@ func toolsCall(p *cli.Program) *cobra.Command {
 		options.Log = process.NewLogger(config.Log{Level: "error", Format: "console"}, p.Stderr)
 		ctx, stop := signals.Interruptible(c.Context())
 		defer stop()
-		return call(ctx, p, options, args[0], text)
+		err = call(ctx, p, options, args[0], text)
+		if wrong, is := errors.AsType[*toolcall.Error](err); is {
+			return fmt.Errorf("%w\n'%s' has the tools and their problems, '%s' the arguments of one", wrong, cli.Again(c, "tools", "list"), cli.Again(c, "tools", "show", "NAME"))
+		}
+		return err
 	}
 	return c
 }
@@ -73,7 +77,6 @@ func call(ctx context.Context, p *cli.Program, options a2aserver.Config, name, t
 	d := newPrompter(p, name)
 	end, err := toolcall.Run(ctx, options, text, d)
 	d.end()
-	var wrong *toolcall.Error
 	switch {
 	case errors.Is(err, toolcall.ErrNobody) && end.Unknown:
 		return errors.New(cmp.Or(d.refusal, visible.Line(name)+" may have run or not"))
@@ -83,8 +86,6 @@ func call(ctx context.Context, p *cli.Program, options a2aserver.Config, name, t
 		return fmt.Errorf("the call of %s was canceled, because its output cannot be written: %w", visible.Line(name), d.broken())
 	case err != nil && ctx.Err() != nil && errors.Is(err, context.Cause(ctx)):
 		return fmt.Errorf("the call of %s was canceled", visible.Line(name))
-	case errors.As(err, &wrong):
-		return fmt.Errorf("%w\n'a2a-server tools list' has the tools and their problems, 'a2a-server tools show' the arguments of one", wrong)
 	case err != nil:
 		return err
 	case end.OK && !end.Refused: // a tool whose result is the decision also ends well if that is no

@@ -106,7 +106,7 @@ func TestToolsCall(t *testing.T) {
 		"missing":         {args: []string{"say", "a=x"}, code: 1, stderr: "b"},
 		"twice":           {args: []string{"say", "a=x", "a=y"}, code: 2, stderr: `/say: "a" is given twice`},
 		"no pairs":        {args: []string{"say", "x"}, code: 2, stderr: "/say: expected key=value"},
-		"unknown":         {args: []string{"sya", "a=x"}, code: 2, stderr: "unknown tool \"sya\"; did you mean say?\n'a2a-server tools list'"},
+		"unknown":         {args: []string{"sya", "a=x"}, code: 2, stderr: "unknown tool \"sya\"; did you mean say?\n'a2a-server tools list --config a2a-server.yaml --data "},
 		"two tools":       {args: []string{"say a=x"}, code: 2, stderr: "takes the name of a tool"},
 		"no tool":         {code: 2, stderr: "takes the name of a tool"},
 		"both forms":      {args: []string{"say", "a=x", "--json", "{}"}, code: 2, stderr: "not both"},

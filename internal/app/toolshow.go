@@ -17,7 +17,9 @@ import (
 
 func toolsShow(p *cli.Program) *cobra.Command {
 	c := &cobra.Command{Use: "show NAME", Short: "print what is known about one tool, and the digest to pin it by"}
-	cli.Takes(c, "; 'a2a-server tools list' has them", "the name of one tool")
+	c.Args = func(c *cobra.Command, args []string) error {
+		return cli.Exactly(c, args, "; '"+cli.Again(c, "tools", "list")+"' has them", "the name of one tool")
+	}
 	as := cli.OutputFlag(c)
 	given := cli.ConfigFlags(c)
 	c.RunE = func(c *cobra.Command, args []string) error {

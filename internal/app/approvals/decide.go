@@ -35,22 +35,18 @@ type decisionFlags struct {
 const decideHelp = `It shows what is decided, and asks on the terminal. The decision is about what was shown:
 if that has changed by then, nothing is decided. Without a terminal, --yes and --digest
 decide what was shown before, such as by 'approvals show'.
-
-Exit code 6: it was decided otherwise before.
 `
 
 const runHelp = `
 Then it waits for the call, at most a minute, and prints the answer of the tool; --no-wait
-does not. Exit codes: 0 the call has run, 4 it is not known whether it has, 5 it has not
-ended yet or asks again, 7 it has failed. Without waiting, and while votes are missing, 0
-is a decision that was made.
+does not. It does not wait while votes are missing.
 `
 
 // decisionWords are how each type of decision is written.
-var decisionWords = map[client.DecisionType]struct{ about, question, past string }{
-	client.Approve: {"let a call run with the arguments that are shown", "Approve this", "approved"},
-	client.Edit:    {"let a call run with other arguments", `Approve this with the arguments after "runs with"`, "approved with other arguments"},
-	client.Reject:  {"reject a call, so that it does not run", "Reject this", "rejected"},
+var decisionWords = map[client.DecisionType]struct{ about, question, past, example string }{
+	client.Approve: {"let a call run with the arguments that are shown", "Approve this", "approved", "ID"},
+	client.Edit:    {"let a call run with other arguments", `Approve this with the arguments after "runs with"`, "approved with other arguments", `ID --args '{"amount":1,"to":"bob"}'`},
+	client.Reject:  {"reject a call, so that it does not run", "Reject this", "rejected", "ID --reason 'too much'"},
 }
 
 func decideCommand(p *cli.Program, of client.DecisionType) *cobra.Command {
@@ -58,7 +54,8 @@ func decideCommand(p *cli.Program, of client.DecisionType) *cobra.Command {
 	if of != client.Reject {
 		about += runHelp
 	}
-	c := remote.NewCommand(p, &cobra.Command{Use: string(of) + " ID", Short: decisionWords[of].about, Long: about}, "approval", true /* prints */)
+	c := remote.NewCommand(p, &cobra.Command{Use: string(of) + " ID", Short: decisionWords[of].about, Long: about, Example: "a2a-server approvals " + string(of) + " " + decisionWords[of].example}, "approval", true /* prints */)
+	c.Exits(cli.ExitConflict)
 	var given decisionFlags
 	switch of {
 	case client.Edit:
@@ -72,6 +69,7 @@ func decideCommand(p *cli.Program, of client.DecisionType) *cobra.Command {
 	case client.Respond, client.Cancel:
 	}
 	if of != client.Reject {
+		c.Exits(cli.ExitTimeout, cli.ExitCall)
 		c.Flags().BoolVar(&given.noWait, "no-wait", false, "Do not wait for the call.")
 	}
 	c.Flags().BoolVar(&given.sure, "yes", false, "Do not ask on the terminal. It needs --digest.")

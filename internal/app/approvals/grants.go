@@ -56,9 +56,9 @@ func revokeGrant(p *cli.Program) *cobra.Command {
 	c := remote.NewCommand(p, &cobra.Command{Use: "revoke [ID]", Short: "revoke a grant, or all that somebody has made: afterwards no call starts by it"}, "", false /* prints */)
 	reason := c.Flags().String("reason", "", "Why: a `text` for the audit.")
 	by := c.Flags().String("by", "", "Revoke all grants that this `person` has made: a subject such as key:alice, or the name of a person.")
-	c.Args = func(_ *cobra.Command, args []string) error {
+	c.Args = func(c *cobra.Command, args []string) error {
 		if (len(args) == 1 && args[0] != "") == (*by != "") || len(args) > 1 {
-			return cli.Usage("approvals grants revoke takes the id of one grant, or --by and who made them; 'a2a-server approvals grants list' has them")
+			return cli.Usage("approvals grants revoke takes the id of one grant, or --by and who made them; '%s' has them", cli.Again(c, "approvals", "grants", "list"))
 		}
 		return nil
 	}

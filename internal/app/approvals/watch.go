@@ -81,12 +81,11 @@ func printChanged(p *cli.Program, a *client.Approval, shown map[string]client.St
 	return err
 }
 
-const waitHelp = `Exit codes of this command: 0 it was approved (or edited, or answered), 10 it was rejected,
-11 its deadline has passed, 12 it was canceled or replaced by another, 5 --timeout has passed.
-`
+const waitHelp = "The command is done once the approval is approved, edited or answered.\n"
 
 func wait(p *cli.Program) *cobra.Command {
-	c := remote.NewCommand(p, &cobra.Command{Use: "wait ID", Short: "wait until an approval is decided", Long: waitHelp}, "approval", true /* prints */)
+	c := remote.NewCommand(p, &cobra.Command{Use: "wait ID", Short: "wait until an approval is decided", Long: waitHelp, Example: "a2a-server approvals wait ID --timeout 10m"}, "approval", true /* prints */)
+	c.Exits(cli.ExitTimeout, cli.ExitRejected, cli.ExitExpired, cli.ExitCanceled)
 	timeout := c.Flags().Duration("timeout", 0, "How long to wait, a `duration` such as 10m. Default: without limit.")
 	return c.Do(func(ctx context.Context, s *remote.Server, args []string) error {
 		d, err := s.FindApproval(ctx, args[0])
@@ -102,7 +101,7 @@ func wait(p *cli.Program) *cobra.Command {
 		a := &d.Approval
 		if a.State == client.Pending {
 			if a, err = settled(waiting, s, a.ID); err != nil {
-				if waiting.Err() != nil && ctx.Err() == nil {
+				if waiting.Err() != nil {
 					return cli.Exit(cli.ExitTimeout, visible.Line(d.Approval.ID)+" still waits")
 				}
 				return s.Explain(err)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -61,7 +62,7 @@ type value struct {
 }
 
 // String returns the default.
-func (v *value) String() string { return v.key.Default }
+func (v *value) String() string { return cmp.Or(v.into[v.key.Name], v.key.Default) }
 
 // Set keeps text for config.Load. If a list is given twice, their entries are joined.
 func (v *value) Set(text string) error {

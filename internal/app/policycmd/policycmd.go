@@ -67,9 +67,9 @@ func explain(p *cli.Program, try Try) *cobra.Command {
 	c := &cobra.Command{
 		Use: "explain TOOL [key=value]...", Short: "say what the gates do with a call, and why", Long: explainHelp,
 		Annotations: map[string]string{cli.TakesPairs: "yes"},
-		Args: func(_ *cobra.Command, args []string) error {
+		Args: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return cli.Usage("policy explain takes the name of a tool, and its arguments as key=value; 'a2a-server tools list' has the names")
+				return cli.Usage("policy explain takes the name of a tool, and its arguments as key=value; '%s' has the names", cli.Again(c, "tools", "list"))
 			}
 			return nil
 		},

@@ -127,7 +127,7 @@ func deleteCommand(p *cli.Program) *cobra.Command {
 	c.Args = func(c *cobra.Command, args []string) error {
 		one, all := len(args) == 2 && args[1] != "", principal != ""
 		if one == all || !one && len(args) > 0 {
-			return cli.Usage("%s takes the id of a task and the id of its webhook, or --principal; 'a2a-server push list' has them", cli.Within(c))
+			return cli.Usage("%s takes the id of a task and the id of its webhook, or --principal; '%s' has them", cli.Within(c), cli.Again(c, "push", "list"))
 		}
 		return nil
 	}

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,9 +34,6 @@ Which server: --url, --socket or --context; else --data or --config, for a serve
 machine; else the variable A2A_SERVER_URL; else the current context ('a2a-server context');
 else the server of this machine's configuration, at its socket or, without one, at its
 address. The variable A2A_SERVER_TOKEN is a bearer token or an API key for a URL.
-
-Exit codes: 0 it was done, 1 it was not, 2 the command line or the configuration is
-invalid, 3 you have not confirmed it, 4 it is not known whether it was done.
 `
 
 // target is how a command reaches a running server.
@@ -81,6 +79,15 @@ type place struct {
 	local bool     // of the configuration of this machine
 	own   string   // the socket of the server's own user, for operations; "": it is not known
 	flags []string // of the command line that name it
+}
+
+// serve returns the command that starts the server at a place.
+func (at *place) serve() string {
+	words := []string{"serve"}
+	if at.local {
+		words = append(words, slices.DeleteFunc(slices.Clone(at.flags), func(word string) bool { return word == "--anonymous" })...)
+	}
+	return cli.CommandLine(words...)
 }
 
 // String names the place for people.

@@ -49,10 +49,10 @@ func (s *Server) Explain(err error) error {
 	case errors.Is(err, fs.ErrPermission) && s.at.Socket != "":
 		return fmt.Errorf("no permission to open %s: run the command as the user of the server, as a user in auth.socket with access by admin.mode and admin.group, or as root", at)
 	case errors.Is(err, syscall.ECONNREFUSED) && s.at.local:
-		return fmt.Errorf("no server listens on %s: start it with 'a2a-server serve'. If it was started with --listen, name its URL with --url or a context", at)
+		return fmt.Errorf("no server listens on %s: start it with '%s'. If it was started with --listen, name its URL with --url or a context", at, s.at.serve())
 	}
 	if why := Unreachable(err); why != "" {
-		return fmt.Errorf("the server at %s cannot be reached: %s\nStart it with 'a2a-server serve', or name another server with --url or --context", at, why)
+		return fmt.Errorf("the server at %s cannot be reached: %s\nStart it with '%s', or name another server with --url or --context", at, why, s.at.serve())
 	}
 	return fmt.Errorf("ask the server at %s: %w", at, err)
 }

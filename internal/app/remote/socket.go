@@ -80,7 +80,7 @@ func (s *Server) fromSocket(ctx context.Context, socket, method, path string) (i
 	answer, err := web.Do(r)
 	switch {
 	case (errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED)) && socket == s.at.own:
-		return nil, &absentError{fmt.Errorf("no server listens on %s: start it with 'a2a-server serve', or name its data folder with --data", visible.Line(socket))}
+		return nil, &absentError{fmt.Errorf("no server listens on %s: start it with '%s', or name its data folder with --data", visible.Line(socket), s.at.serve())}
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED):
 		return nil, &absentError{s.Explain(err)}
 	case err != nil:

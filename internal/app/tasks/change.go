@@ -54,7 +54,7 @@ func cancel(p *cli.Program) *cobra.Command {
 	sure := p.SureFlag(c.Command)
 	c.Args = func(c *cobra.Command, args []string) error {
 		if one := len(args) == 1 && args[0] != ""; one == (*principal != "") || !one && len(args) > 0 {
-			return cli.Usage("%s takes the id of one task, or --principal; 'a2a-server tasks list' has them", cli.Within(c))
+			return cli.Usage("%s takes the id of one task, or --principal; '%s' has them", cli.Within(c), cli.Again(c, "tasks", "list"))
 		}
 		return nil
 	}
@@ -129,7 +129,9 @@ func cancelCall(p *cli.Program) *cobra.Command {
 		Use: "cancel TASK CALL", Short: "cancel one call of a task, which continues without it",
 		Long: "Effects of the call so far are not undone. The audit records who canceled it.\n",
 	}, "", false /* prints */)
-	cli.Takes(c.Command, "; 'a2a-server tasks show' has the calls of a task", "the id of a task", "the id of one of its calls")
+	c.Args = func(c *cobra.Command, args []string) error {
+		return cli.Exactly(c, args, "; '"+cli.Again(c, "tasks", "show", "TASK")+"' has the calls of a task", "the id of a task", "the id of one of its calls")
+	}
 	sure := p.SureFlag(c.Command)
 	return c.Do(func(ctx context.Context, s *remote.Server, args []string) error {
 		d, err := s.FindTask(ctx, args[0])
