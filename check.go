@@ -44,8 +44,7 @@ func Check(c Config) error {
 		return err
 	}
 	closePlanner(p.planner)
-	c.warnRoles(conf, p.apiKeys)
-	roles := checkRoles(conf, p.apiKeys)
+	roles := c.checkRoles(conf, p.apiKeys)
 	if err := c.checkPlace(conf, &p); err != nil {
 		return errors.Join(roles, err)
 	}

@@ -98,7 +98,7 @@ func (s *Server) reload() (restart []string, err error) {
 		return nil, fmt.Errorf("reload: %w", errors.Join(err, next.Close(before)))
 	}
 	warn(s.log, append(warnings, unread...))
-	s.given.warnRoles(conf, s.apiKeys)
+	warn(s.log, s.given.warnRoles(conf, s.apiKeys))
 	s.tools.Store(next)
 	next.Start()
 	s.notify.SetRoutes(routes) // first: the rows of a new route find it

@@ -19,21 +19,33 @@ func callers(conf *config.Config, keys *apikey.Authenticator) []config.Caller {
 	return config.Callers(conf, keys.Holders())
 }
 
-// checkRoles returns an error with all roles that have no effect for want of a tenant. New and Reload only
-// warn of them: a refused reload would keep a revocation out.
-func checkRoles(conf *config.Config, keys *apikey.Authenticator) error {
+// checkRoles returns an error with all roles that have no effect for want of a tenant, and all gates that no caller
+// may decide. New and Reload only warn of them: a refused reload would keep a revocation out.
+func (c *Config) checkRoles(conf *config.Config, keys *apikey.Authenticator) error {
 	var errs []error
 	for _, text := range config.InertRoles(callers(conf, keys)) {
 		errs = append(errs, fmt.Errorf("%w: auth: %s", ErrConfig, text))
 	}
+	for _, text := range c.warnRoles(conf, keys) {
+		errs = append(errs, fmt.Errorf("%w: %s", ErrConfig, text))
+	}
 	return errors.Join(errs...)
 }
 
-// warnRoles logs the roles of a configuration that nothing names. A program with rules of its own may name them.
-func (c *Config) warnRoles(conf *config.Config, keys *apikey.Authenticator) {
-	if c.Policy == nil && len(c.Hooks) == 0 && c.Decider == nil && c.Confirm == nil {
-		warn(c.Log, config.UnnamedRoles(conf, callers(conf, keys)))
+// warnRoles logs the roles of a configuration that nothing names, and the roles of approvers that no caller has. It
+// returns the gates that no caller may decide. A program with rules or callers of its own may know more.
+func (c *Config) warnRoles(conf *config.Config, keys *apikey.Authenticator) (undecidable []string) {
+	if c.Policy != nil || len(c.Hooks) > 0 || c.Decider != nil || c.Confirm != nil {
+		return nil
 	}
+	all := callers(conf, keys)
+	warn(c.Log, config.UnnamedRoles(conf, all))
+	if c.Authenticator != nil {
+		return nil
+	}
+	undecidable, warnings := config.UnmetApprovers(conf, all)
+	warn(c.Log, warnings)
+	return undecidable
 }
 
 // unreached returns the count of tasks that no caller may see; nil: the program that embeds the server knows

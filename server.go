@@ -101,7 +101,7 @@ func New(c Config) (_ *Server, err error) {
 	}
 	s.files, s.authentication, s.push, s.planner = p.files, p.authentication, p.push, p.planner
 	warn(s.log, config.InertRoles(callers(conf, s.apiKeys)))
-	c.warnRoles(conf, s.apiKeys)
+	warn(s.log, c.warnRoles(conf, s.apiKeys))
 	if s.limits = limits.Derive(&conf.Limits, s.authenticator != nil, limits.OfProcess()); c.Inside.Limits != nil {
 		c.Inside.Limits(&s.limits)
 	}

@@ -26,10 +26,10 @@ func TestReach(t *testing.T) {
 		rows int
 		says bool // beside these rows
 	}{
-		"approver":                  {olga, "/approvals", client.Reach{Rows: client.TenantRows, Tenant: olga.Tenant, Note: "Only approvals of tasks of the tenant " + olga.Tenant}, 1, false},
-		"approver, nothing":         {olga, "/approvals?tool=none", client.Reach{Rows: client.TenantRows, Tenant: olga.Tenant, Note: "the tenant " + olga.Tenant}, 0, true},
+		"approver":                  {olga, "/approvals", client.Reach{Rows: client.TenantRows, Tenant: olga.Tenant, Note: "Only approvals of tasks of your tenant " + olga.Tenant + " are listed."}, 1, false},
+		"approver, nothing":         {olga, "/approvals?tool=none", client.Reach{Rows: client.TenantRows, Tenant: olga.Tenant, Note: "your tenant " + olga.Tenant}, 0, true},
 		"requester":                 {alice, "/approvals", client.Reach{Rows: client.OwnRows, Note: "are for the roles viewer, approver, operator"}, 1, false},
-		"another requester":         {member("test:carl", auth.RoleRequester), "/tasks", client.Reach{Rows: client.OwnRows, Note: "Only your own tasks are listed; tasks of the whole tenant are for the roles viewer, operator"}, 0, true},
+		"another requester":         {member("test:carl", auth.RoleRequester), "/tasks", client.Reach{Rows: client.OwnRows, Note: "Only your own tasks are listed; all tasks of your tenant " + olga.Tenant + " are for the roles viewer, operator"}, 0, true},
 		"approver without a tenant": {nowhere("test:olga", auth.RoleApprover, auth.RoleRequester), "/approvals", client.Reach{Rows: client.OwnRows, Inert: []string{auth.RoleApprover}, Note: "set auth.tenant"}, 0, true},
 		"its tasks":                 {nowhere("test:olga", auth.RoleApprover, auth.RoleRequester), "/tasks", client.Reach{Rows: client.OwnRows, Note: "viewer, operator"}, 0, true},
 		"viewer without a tenant":   {nowhere("test:vera", auth.RoleOperator, auth.RoleViewer), "/grants", client.Reach{Rows: client.OwnRows, Inert: []string{auth.RoleViewer, auth.RoleOperator}, Note: "Only grants for your own tasks"}, 0, true},

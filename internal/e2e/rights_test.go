@@ -19,7 +19,7 @@ import (
 // and of a reload, and beside the lists.
 func TestRightsWithoutATenant(t *testing.T) {
 	t.Parallel()
-	c, conf := configured(t, "auth: {keys: {file: keys.yaml}}\n")
+	c, conf := configured(t, "auth: {keys: {file: keys.yaml}}\ngates: [{tool: echo, approvers: {roles: [sales]}}]\n")
 	file := filepath.Join(filepath.Dir(conf), "keys.yaml")
 	alice := newKey(t, file, apikey.Key{ID: "alice", Roles: []string{auth.RoleRequester, "salez"}})
 	olga := newKey(t, file, apikey.Key{ID: "olga", Roles: []string{auth.RoleApprover, auth.RoleViewer}})
@@ -33,15 +33,18 @@ func TestRightsWithoutATenant(t *testing.T) {
 		return fmt.Sprint(err), fmt.Sprint(log.all())
 	}
 	problem, log := checked()
-	for _, want := range []string{"approver has no effect without a tenant: set auth.tenant, or give a tenant to each of these callers (key:olga)", "viewer has no effect without a tenant: set auth.tenant, or give a tenant to each of these callers (key:olga, key:pete)", "operator has no effect"} {
+	for _, want := range []string{"approver has no effect without a tenant: set auth.tenant, or give a tenant to each of these callers (key:olga)", "viewer has no effect without a tenant: set auth.tenant, or give a tenant to each of these callers (key:olga, key:pete)", "operator has no effect", `a2a-server.yaml:2:33: gates[0].approvers: no caller has the role "sales"; did you mean salez?; no caller may decide calls of this gate`} {
 		if !strings.Contains(problem, want) {
 			t.Errorf("Check() = %s, want %s", problem, want)
 		}
 	}
-	if strings.Contains(problem+log, "home") || !strings.Contains(log, "salez has no effect: it grants nothing, and no gate or tool names it (key:alice)") {
+	if strings.Contains(problem+log, "home") || !strings.Contains(log, "salez has no effect: it grants nothing, and no gate or tool names it; did you mean sales? (key:alice)") {
 		t.Errorf("Check() = %s, and logs %s", problem, log)
 	}
 	in := start(t, c)
+	if got := len(in.log.saying("no caller may decide calls of this gate")); got != 1 {
+		t.Errorf("the start warns of %d gates, want 1", got)
+	}
 	if got := len(in.log.saying("has no effect")); got != 4 {
 		t.Errorf("the start warns of %d roles, want 4", got)
 	}

@@ -51,7 +51,8 @@ func (u *Unreached) Add(h *store.Header) {
 	if h.Damaged && h.Owner.IsZero() || u.reaches(h.Owner) {
 		return
 	}
-	text := "of the tenant " + visible.Quote(h.Owner.TenantName(), 60) + ": no caller in this tenant may see them; add one, or give earlier callers this tenant again"
+	tenant := "the tenant " + visible.Quote(h.Owner.TenantName(), 60)
+	text := "of " + tenant + ", in which no caller may see them: add a caller with " + tenant + " and the role viewer, or give the creators of the tasks " + tenant + " again"
 	switch {
 	case h.Owner == store.Owner("", auth.Anonymous().Subject):
 		text = "created without authentication: an admin lists them with --anonymous"

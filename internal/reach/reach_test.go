@@ -27,7 +27,7 @@ func TestUnreached(t *testing.T) {
 		"an owner with a tenant by now":    {[]config.Caller{{Subject: "key:alice", Tenant: "acme", Roles: requester}}, false, alice, "without a tenant"},
 		"an approver without a tenant":     {[]config.Caller{{Subject: "key:bob", Roles: approver}}, false, alice, "without a tenant"},
 		"an approver of the tenant":        {[]config.Caller{{Subject: "key:bob", Tenant: "acme", Roles: approver}}, false, olga, ""},
-		"a requester of the tenant":        {[]config.Caller{{Subject: "key:bob", Tenant: "acme", Roles: requester}}, false, olga, `of the tenant "acme"`},
+		"a requester of the tenant":        {[]config.Caller{{Subject: "key:bob", Tenant: "acme", Roles: requester}}, false, olga, `of the tenant "acme", in which no caller may see them: add a caller with the tenant "acme" and the role viewer, `},
 		"an approver of another tenant":    {[]config.Caller{{Subject: "key:bob", Tenant: "corp", Roles: approver}}, false, olga, `of the tenant "acme"`},
 		"an issuer that names tenants":     {[]config.Caller{{Subject: "corp:", AnyTenant: true, Roles: approver}}, false, olga, ""},
 		"its requesters":                   {[]config.Caller{{Subject: "corp:", AnyTenant: true, Roles: requester}}, false, olga, `of the tenant "acme"`},

@@ -24,7 +24,7 @@ type Caller struct {
 func Callers(c *Config, keys []auth.Principal) (callers []Caller) {
 	a := &c.Auth
 	add := func(subject string, from From, roles ...string) {
-		callers = append(callers, Caller{subject, cmp.Or(from.Text, a.Tenant), from.Name != "", a.RolesOr(roles)})
+		callers = append(callers, Caller{Subject: subject, Tenant: cmp.Or(from.Text, a.Tenant), AnyTenant: from.Name != "", Roles: a.RolesOr(roles)})
 	}
 	rolesOf := func(from RolesFrom) []string {
 		if from.Name == "" {
@@ -74,7 +74,8 @@ func InertRoles(callers []Caller) []string {
 // UnnamedRoles returns a warning for each role that grants nothing, and that no gate, tool or condition of the
 // configuration names.
 func UnnamedRoles(c *Config, callers []Caller) []string {
-	holders, named := map[string][]string{}, namedRoles(c)
+	holders := map[string][]string{}
+	roles, named := namedRoles(c)
 	for i := range callers {
 		for _, role := range callers[i].Roles {
 			if !named(role) {
@@ -83,13 +84,56 @@ func UnnamedRoles(c *Config, callers []Caller) []string {
 		}
 	}
 	return perRole(holders, func(role string) string {
-		return "the role " + visible.Line(role) + " has no effect: it grants nothing, and no gate or tool names it" + suggest.DidYouMean(role, "", auth.Roles())
+		return "the role " + visible.Line(role) + " has no effect: it grants nothing, and no gate or tool names it" + suggest.DidYouMean(role, "", roles)
 	})
 }
 
-// namedRoles returns a function that reports whether a role grants rights, or the configuration names it.
-func namedRoles(c *Config) func(role string) bool {
-	roles := auth.Roles()
+// UnmetApprovers returns a warning for each role of approvers that no caller has, and a problem for each gate of
+// whose approvers there is none. Both are empty while there are no callers.
+func UnmetApprovers(c *Config, callers []Caller) (problems, warnings []string) {
+	var held []string
+	for i := range callers {
+		held = append(held, callers[i].Roles...)
+	}
+	for i, g := range AllGates(c) {
+		a := g.Terms.Approvers
+		if a == nil || len(callers) == 0 {
+			continue
+		}
+		var unheld []string
+		roles := slices.Concat(a.Roles, g.Terms.Escalate.AddRoles)
+		for _, role := range roles {
+			if !slices.Contains(held, role) {
+				unheld = append(unheld, "no caller has the role "+quote(role)+suggest.DidYouMean(role, "", held))
+			}
+		}
+		path := gateAt(c, i) + ".approvers"
+		at := c.Problem(path)
+		at.Key = path
+		if at.Problem = strings.Join(unheld, ", "); len(unheld) == len(roles) && !slices.ContainsFunc(callers, func(k Caller) bool { return k.among(a.Subjects) }) {
+			at.Problem = strings.Join(append(unheld, "no caller may decide calls of this gate: correct the names, or give a caller such a role, for a key with 'a2a-server keys add --rule-role'"), "; ")
+			problems = append(problems, at.String())
+		} else if len(unheld) > 0 {
+			warnings = append(warnings, at.String())
+		}
+	}
+	return problems, warnings
+}
+
+// among reports whether a caller, or a caller of the way to authenticate, may be in a list of subjects.
+func (k *Caller) among(subjects []string) bool {
+	return slices.ContainsFunc(subjects, func(subject string) bool {
+		if strings.HasSuffix(k.Subject, ":") {
+			return strings.Contains("/"+subject, "/"+k.Subject)
+		}
+		return subject == k.Subject || k.Tenant != "" && subject == k.Tenant+"/"+k.Subject
+	})
+}
+
+// namedRoles returns the roles that grant rights or that lists of the configuration name, and a function that reports
+// whether a role is one of them, or in a condition.
+func namedRoles(c *Config) (roles []string, named func(role string) bool) {
+	roles = auth.Roles()
 	var conditions strings.Builder
 	for _, t := range c.Tools.Entries {
 		if t.For != nil {
@@ -109,7 +153,7 @@ func namedRoles(c *Config) func(role string) bool {
 		}
 		roles = append(roles, g.Terms.Escalate.AddRoles...)
 	}
-	return func(role string) bool {
+	return roles, func(role string) bool {
 		return slices.Contains(roles, role) || strings.Contains(conditions.String(), `"`+role+`"`) || strings.Contains(conditions.String(), "'"+role+"'")
 	}
 }
