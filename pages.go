@@ -48,7 +48,7 @@ func (s *Server) pages(protocol *a2a.Server, guard httpd.Guard) http.Handler {
 			}
 			return nil
 		},
-		Demo:  s.demo(),
+		Documents: documentation(), Demo: s.demo(),
 		Agent: s.config.Agent.Name, Version: Version(), Log: s.log, Now: s.given.Now,
 	}
 	s.makeSignIn(protocol, guard, web.SignIn(c))

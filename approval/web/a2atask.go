@@ -3,7 +3,10 @@ package web
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
+
+	"a2a-server/client"
 )
 
 // The Task of A2A and its events, as far as a page shows them.
@@ -78,7 +81,7 @@ func (t *texts) partsOf(all []a2aPart) []part {
 		}
 		text, open = "", false
 	}
-	for i := range all {
+	for i := 0; i < len(all); i++ {
 		p := &all[i]
 		switch {
 		case p.Text != nil:
@@ -87,6 +90,9 @@ func (t *texts) partsOf(all []a2aPart) []part {
 		case len(p.Data) > 0:
 			flush()
 			out = append(out, part{Data: tree(p.Data)})
+			if i+1 < len(all) && all[i+1].Text != nil && sameJSON(p.Data, []byte(*all[i+1].Text)) {
+				i++ // for clients that read only text
+			}
 		case p.URL != "":
 			flush()
 			out = append(out, part{File: fmt.Sprintf("%s %s at %s", p.Filename, p.MediaType, p.URL)})
@@ -97,6 +103,32 @@ func (t *texts) partsOf(all []a2aPart) []part {
 	}
 	flush()
 	return out
+}
+
+// shows reports whether an artifact has what a call returned, or why it did not run, and nothing else.
+func (a *a2aArtifact) shows(c *client.Call) bool {
+	text, texts := "", true
+	for i := range a.Parts {
+		if p := &a.Parts[i]; p.Text == nil {
+			texts = false
+		} else {
+			text += *p.Text
+		}
+	}
+	if !texts {
+		return len(a.Parts) > 0 && len(a.Parts) <= 2 && sameJSON(a.Parts[0].Data, c.Result)
+	}
+	if c.Outcome != "ok" {
+		return text != "" && text == c.Error
+	}
+	quoted, _ := json.Marshal(text) //nolint:errchkjson // a string
+	return sameJSON(c.Result, quoted) || sameJSON(c.Result, []byte(`{"result":`+string(quoted)+`}`))
+}
+
+// sameJSON reports whether two JSON values have the same rows.
+func sameJSON(a, b []byte) bool {
+	rows := tree(a)
+	return len(rows) > 0 && slices.EqualFunc(rows, tree(b), func(a, b leaf) bool { return a.Path == b.Path && a.raw == b.raw })
 }
 
 // asks reports whether a message is the server's own question about approvals, which pages show

@@ -1,6 +1,11 @@
 package web
 
-import "net/http"
+import (
+	"bytes"
+	"io/fs"
+	"net/http"
+	"path"
+)
 
 // aboutPage is about the server.
 type aboutPage struct {
@@ -9,7 +14,11 @@ type aboutPage struct {
 	Card, Document, Ready  string
 	Public, Health, Unwell string
 	May                    []string
+	Documents              []document
 }
+
+// document is a document of this version.
+type document struct{ Title, File, Link string }
 
 func showAbout(v *visit) error {
 	at := v.cfg.Prefix
@@ -29,5 +38,31 @@ func showAbout(v *visit) error {
 			p.May = append(p.May, one.words)
 		}
 	}
+	if v.cfg.Documents != nil {
+		names, _ := fs.Glob(v.cfg.Documents, "*.md") // the pattern is right
+		for _, name := range names {
+			text, err := fs.ReadFile(v.cfg.Documents, name)
+			if err != nil {
+				return err
+			}
+			heading, _, _ := bytes.Cut(bytes.TrimPrefix(text, []byte("# ")), []byte("\n"))
+			p.Documents = append(p.Documents, document{string(heading), name, v.link("/docs/" + name)})
+		}
+	}
 	return v.show(http.StatusOK, "about", "About", "", p)
+}
+
+// showDocument answers with a document as it is written: Markdown is read without tools.
+func showDocument(v *visit) error {
+	name := v.r.PathValue("name")
+	if v.cfg.Documents == nil || path.Ext(name) != ".md" || !fs.ValidPath(name) {
+		return notFound("this server has no such document: About lists them")
+	}
+	text, err := fs.ReadFile(v.cfg.Documents, name)
+	if err != nil {
+		return notFound("this server has no such document: About lists them")
+	}
+	secure(v.w, "")
+	v.answer(v.w, v.r, http.StatusOK, "text/plain; charset=utf-8", text)
+	return nil
 }

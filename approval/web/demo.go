@@ -29,15 +29,16 @@ func (d *Demo) samples() []Sample {
 	return d.Samples
 }
 
-// personaCookie says that the person at the pages of a demo is the persona.
-const personaCookie = "a2a-persona"
+// personaCookie begins the name of the cookie by which the person at the pages of a demo is the persona. The rest
+// is random at each start: cookies know no ports, and a new demo begins with the requester.
+const personaCookie = "a2a-persona-"
 
 // caller returns the caller of a visit: c, or in a demo the persona if the browser has its cookie.
 func (p *pages) caller(c api.Caller, r *http.Request) api.Caller {
 	if p.cfg.Demo == nil || !c.By.IsAnonymous() {
 		return c
 	}
-	if k, err := r.Cookie(personaCookie); err != nil || k.Value != auth.Persona().Subject {
+	if k, err := r.Cookie(p.persona); err != nil || k.Value != auth.Persona().Subject {
 		return c
 	}
 	return api.Caller{By: auth.Persona(), Anonymous: true}
@@ -48,7 +49,7 @@ func (v *visit) switchPersona() error {
 	if v.cfg.Demo == nil || !v.requester.By.IsAnonymous() {
 		return notFound("this server is no demo")
 	}
-	k := &http.Cookie{Name: personaCookie, Path: v.cfg.Prefix + Path, HttpOnly: true, SameSite: http.SameSiteStrictMode, MaxAge: -1}
+	k := &http.Cookie{Name: v.pages.persona, Path: v.cfg.Prefix + Path, HttpOnly: true, SameSite: http.SameSiteStrictMode, MaxAge: -1}
 	if as := v.r.PostForm.Get("as"); as == auth.Persona().Subject {
 		k.Value, k.MaxAge = as, 0 // until the browser is closed
 	}
@@ -65,7 +66,7 @@ type personaSwitch struct {
 }
 
 // persona returns the switch for a page; nil: the pages are no demo.
-func (v *visit) persona() *personaSwitch {
+func (v *visit) personaSwitch() *personaSwitch {
 	if v.cfg.Demo == nil || !v.requester.By.IsAnonymous() {
 		return nil
 	}

@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"fmt"
+	"html"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -72,6 +73,27 @@ func TestFiles(t *testing.T) {
 	}
 	if p := w.get(alice, "/ui/static/0123456789abcdef/app.js"); p.status != http.StatusNotFound {
 		t.Errorf("a file of another version = %d, want 404", p.status)
+	}
+}
+
+// About leads to the documents of this version, as they are written.
+func TestDocuments(t *testing.T) {
+	t.Parallel()
+	w := start(t)
+	links := regexp.MustCompile(`href="(/ui/docs/[a-z-]+\.md)">([^<]+)</a>`).FindAllStringSubmatch(w.get(alice, "/ui/about").body, -1)
+	if len(links) < 10 {
+		t.Fatalf("About has %d documents: %q", len(links), links)
+	}
+	for _, link := range links {
+		p := w.get(bob, link[1])
+		if w.has(p, http.StatusOK, []string{"# " + html.UnescapeString(link[2]) + "\n"}); p.header.Get("Content-Type") != "text/plain; charset=utf-8" {
+			t.Errorf("%s is %s", link[1], p.header.Get("Content-Type"))
+		}
+	}
+	for _, none := range []string{"none.md", "..%2fREADME.md", "%2e%2e", "."} {
+		if p := w.get(bob, "/ui/docs/"+none); p.status == http.StatusOK {
+			t.Errorf("%s is answered with %s", none, p.body)
+		}
 	}
 }
 

@@ -83,6 +83,13 @@ type taskPage struct {
 	Try      string
 	Ended    bool
 	Waits    []row
+	Decided  []decided
+}
+
+// decided is an approval that has ended, with what came of its call.
+type decided struct {
+	row
+	Ran string
 }
 
 func (v *visit) task() error {
@@ -103,7 +110,13 @@ func (v *visit) task() error {
 
 func (v *visit) taskPage(d *client.TaskDetail) (*taskPage, error) {
 	p := &taskPage{taskRow: v.taskRow(&d.Task), Webhooks: d.Webhooks, May: d.May, Calls: len(d.Calls), Cancel: v.link("/tasks/" + url.PathEscape(d.Task.ID) + "/cancel")}
-	p.Ended = slices.Contains([]string{"done", "fail", "end"}, p.State.Class)
+	if p.Ended = slices.Contains([]string{"done", "fail", "end"}, p.State.Class); p.Ended {
+		if text, nothing := shortfall(d.Calls); text != "" {
+			if p.State.Word += ", " + text; nothing && p.State.Class == "done" {
+				p.State.Class = "end"
+			}
+		}
+	}
 	if len(d.A2A) <= 64<<10 {
 		p.Raw = indented(d.A2A)
 	}
@@ -118,9 +131,16 @@ func (v *visit) taskPage(d *client.TaskDetail) (*taskPage, error) {
 		p.Try = v.link("/try?task=" + url.QueryEscape(d.Task.ID))
 	}
 	for i := range d.Approvals {
-		if d.Approvals[i].State == client.Pending {
-			p.Waits = append(p.Waits, v.rowOf(&d.Approvals[i]))
+		a := &d.Approvals[i]
+		if a.State == client.Pending {
+			p.Waits = append(p.Waits, v.rowOf(a))
+			continue
 		}
+		one := decided{row: v.rowOf(a)}
+		if at := slices.IndexFunc(d.Calls, func(c client.Call) bool { return c.ID == a.Call }); at >= 0 {
+			one.Ran, _ = ran(&d.Calls[at])
+		}
+		p.Decided = append(p.Decided, one)
 	}
 	events, err := v.cfg.Service.TaskLog(v.ctx(), v.requester, d.Task.ID)
 	if err != nil {
@@ -175,7 +195,7 @@ func (v *visit) timeline(d *client.TaskDetail, events []json.RawMessage) []momen
 		t.out[i].At = exact(t.out[i].when)
 		t.out[i].At.Text = t.out[i].At.Clock
 	}
-	if n := len(t.out); n > 0 && taskState(d.Task.State).Class == "run" {
+	if n := len(t.out); n > 0 && d.Task.Pending == 0 && taskState(d.Task.State).Class == "run" {
 		t.out[n-1].Dot = "now"
 	}
 	return t.out
@@ -280,17 +300,33 @@ func (t *timeline) chunk(a *a2aArtifact, last bool) {
 				one.Parts = t.partsOf(t.whole.Artifacts[i].Parts)
 			}
 		}
-		t.out = append(t.out, moment{Key: "a" + a.ID, Art: &one, when: t.now})
+		t.out = append(t.out, moment{Key: "a" + a.ID, Art: &one, when: t.after(a.ID)})
 	}
 	one := t.out[at].Art
 	one.Chunks++
 	one.Open = !last && taskState(t.d.Task.State).Class == "run"
 }
 
+// after returns when an artifact began, as far as it is known: its events have no time, so not before the newest
+// status, nor before the decisions of the call whose artifact it is.
+func (t *timeline) after(artifact string) time.Time {
+	when := t.now
+	for i := range t.d.Approvals {
+		a := &t.d.Approvals[i]
+		if (artifact == a.Call || strings.HasPrefix(artifact, a.Call+".")) && a.Kind == client.KindCall && a.Resolution != nil && a.Resolution.At.After(when) {
+			when = a.Resolution.At
+		}
+	}
+	return when
+}
+
 func (t *timeline) call(c *client.Call) {
 	d, v := t.d, t.visit
 	one := called{ID: d.Task.ID + "." + c.ID, Tool: c.Tool, Title: titleOf(&client.Approval{Tool: c.Tool, Arguments: c.Arguments}), Args: tree(c.Arguments), Error: v.longText(c.Error)}
-	if len(c.Result) > 0 {
+	shown := slices.IndexFunc(t.whole.Artifacts, func(a a2aArtifact) bool { return a.ID == c.ID && a.shows(c) })
+	if shown >= 0 { // there it is read
+		one.Error = long{}
+	} else if len(c.Result) > 0 {
 		one.Result = tree(c.Result)
 	}
 	if one.Ran, one.Is = ran(c); c.State != "finished" && d.May.Cancel && !c.Canceled {
@@ -328,6 +364,9 @@ func (t *timeline) call(c *client.Call) {
 			}
 			one.Steps = append(one.Steps, s)
 		}
+	}
+	if c.State == "asked" && len(one.Pending) > 0 {
+		one.Ran = "It waits for a decision."
 	}
 	if c.State == "finished" || c.State == "started" || c.State == "unknown" || c.State == "suspended" {
 		s := step{Word: strings.TrimSuffix(one.Ran, "."), Class: map[string]string{"done": "ok", "fail": "bad", "wait": "warn"}[one.Is], Small: "call " + c.ID}

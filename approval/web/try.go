@@ -10,20 +10,22 @@ import (
 
 // tryPage is a conversation with the agent.
 type tryPage struct {
-	Tasks   []*taskPage // the oldest first
-	Task    string      // id of the task that a message continues; "": a new task
-	Context string
-	Answer  []run // of a message without a task
-	Sent    []run
-	Text    string
-	Tools   []Tool
-	Plain   bool   // messages are plain words
-	Example string // a message that calls a tool; "": none
-	Asks    []ask  // pending approvals of the newest task
-	Wrong   string
-	As      string
-	Samples []Sample
-	Persona *personaSwitch // nil: the pages are no demo
+	Tasks    []*taskPage // the oldest first
+	Task     string      // id of the task that a message continues; "": a new task
+	Context  string
+	Answer   []run // of a message without a task
+	Sent     []run
+	Text     string
+	Tools    []Tool
+	Plain    bool      // messages are plain words
+	Scripted bool      // the scripted model of a demo reads them
+	Example  string    // a message that calls a tool; "": none
+	Asks     []ask     // pending approvals of the newest task
+	Decided  []decided // its other approvals
+	Wrong    string
+	As       string
+	Samples  []Sample
+	Persona  *personaSwitch // nil: the pages are no demo
 }
 
 // ask is an approval that can be decided in the conversation.
@@ -64,7 +66,7 @@ func (v *visit) asks(p *taskPage) []ask {
 			one.Confirm = a.Tool
 		}
 		if a.FourEyes && !d.May.Decide && !v.By.IsPersona() {
-			one.Persona = v.persona()
+			one.Persona = v.personaSwitch()
 		}
 		out = append(out, one)
 	}
@@ -85,11 +87,11 @@ func (v *visit) showTry(status int, p *tryPage, task, context string) error {
 		return notFound("this server has no page to talk to the agent")
 	}
 	by := v.requester.By
-	p.Context, p.As, p.Persona = context, who(&client.Principal{Subject: by.Subject, Person: by.Person}), v.persona()
+	p.Context, p.As, p.Persona = context, who(&client.Principal{Subject: by.Subject, Person: by.Person}), v.personaSwitch()
 	if v.cfg.Tools != nil {
 		p.Tools, p.Plain = v.cfg.Tools(v.ctx(), by), v.cfg.PlainWords
 	}
-	p.Samples = v.cfg.Demo.samples()
+	p.Samples, p.Scripted = v.cfg.Demo.samples(), v.cfg.Demo != nil
 	for i := range p.Tools {
 		if p.Example = p.Tools[i].Example; p.Example != "" {
 			break
@@ -122,7 +124,7 @@ func (v *visit) showTry(status int, p *tryPage, task, context string) error {
 				}
 			}
 		}
-		p.Asks = v.asks(last)
+		p.Asks, p.Decided = v.asks(last), last.Decided
 		if p.Tasks = append(p.Tasks, last); !last.Ended {
 			live = "task=" + url.QueryEscape(d.Task.ID)
 			p.Task = d.Task.ID

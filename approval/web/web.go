@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"html/template"
+	"io/fs"
 	"net/http"
 	"net/url"
 	"runtime/debug"
@@ -76,6 +77,8 @@ type Config struct {
 	Policy Policy
 	// Health returns why the server is not ready. Nil: it is not shown.
 	Health func() error
+	// Documents are the documents of this version, Markdown files. Nil: the pages have none.
+	Documents fs.FS
 	// Demo makes the pages a demo. Nil: they are none.
 	Demo           *Demo
 	Agent, Version string
@@ -88,6 +91,7 @@ type pages struct {
 	origins   *http.CrossOriginProtection
 	mux       *http.ServeMux
 	templates map[string]*template.Template // by page
+	persona   string                        // name of the cookie of a demo
 }
 
 // visit is a request of a known caller, and its answer.
@@ -105,7 +109,7 @@ type visit struct {
 // New returns the handler of the pages at [Path]. Requests arrive with paths relative to the
 // base URL.
 func New(c Config) http.Handler {
-	p := &pages{cfg: c, origins: http.NewCrossOriginProtection(), mux: http.NewServeMux(), templates: parse(c.Prefix + Path)}
+	p := &pages{cfg: c, origins: http.NewCrossOriginProtection(), mux: http.NewServeMux(), templates: parse(c.Prefix + Path), persona: personaCookie + rand.Text()[:8]}
 	for _, origin := range c.Door.Guard.Origins {
 		_ = p.origins.AddTrustedOrigin(origin) // the configuration has checked its syntax
 	}
@@ -131,6 +135,7 @@ func New(c Config) http.Handler {
 	get("/grants", auth.Review, showGrants)
 	post("/grants/{id}/revoke", auth.Decide, revokeGrant)
 	get("/about", 0, showAbout)
+	get("/docs/{name}", 0, showDocument)
 	get("/policy", 0, readPolicy)
 	post("/policy", 0, explainCall)
 	get("/try", auth.Create, (*visit).try)
@@ -315,7 +320,7 @@ func (v *visit) show(status int, name, title, live string, main any) error {
 	by := v.By
 	f := frame{
 		Title: title, Here: name, Agent: v.cfg.Agent, Version: v.cfg.Version, User: v.session.Name, Identity: by.Subject,
-		Roles: strings.Join(by.Roles, ", "), Method: v.session.Method, Tasks: by.May(auth.List) == nil, Try: v.cfg.Sender != nil && by.May(auth.Create) == nil, Policy: seesPolicy(v), Live: live, Persona: v.persona(), Main: main,
+		Roles: strings.Join(by.Roles, ", "), Method: v.session.Method, Tasks: by.May(auth.List) == nil, Try: v.cfg.Sender != nil && by.May(auth.Create) == nil, Policy: seesPolicy(v), Live: live, Persona: v.personaSwitch(), Main: main,
 	}
 	if f.User == "" {
 		f.User = by.Subject

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"fmt"
 	"strings"
 
 	"a2a-server/client"
@@ -62,6 +63,33 @@ func taskState(state string) badge {
 		class = "fail"
 	}
 	return badge{class, strings.ToUpper(word[:1]) + word[1:]}
+}
+
+// shortfall says which calls of a task that has ended did not run; "": all of them did. None of them
+// succeeded if nothing did.
+func shortfall(calls []client.Call) (text string, nothing bool) {
+	words := map[string]string{"rejected": "rejected", "denied": "denied by a gate", "expired": "not decided in time"}
+	left, last, nothing := 0, "", true
+	for i := range calls {
+		word := words[calls[i].Outcome]
+		nothing = nothing && word != ""
+		if word == "" {
+			continue
+		}
+		if left++; last != "" && last != word {
+			word = "not run"
+		}
+		last = word
+	}
+	switch {
+	case left == 0:
+		return "", false
+	case len(calls) == 1:
+		return "its call was " + last, nothing
+	case left == 1:
+		return fmt.Sprintf("1 of %d calls was %s", len(calls), last), nothing
+	}
+	return fmt.Sprintf("%d of %d calls were %s", left, len(calls), last), nothing
 }
 
 // ended describes the effect of the deadline.

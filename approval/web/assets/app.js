@@ -255,7 +255,18 @@
   window.addEventListener('pageshow', () => { sent = -Infinity; });
   root.dataset.judges = ''; // the page's own script leaves it to this one
   if (root.dataset.early !== undefined) hold('Not sent: the page was not complete. Press again.');
-  document.addEventListener('keydown', e => { if (e.key === 'Enter' && e.target.matches('[data-approves] button')) e.preventDefault(); });
+  // Enter sends no decision: from a field it leads to the button. It tells so.
+  document.addEventListener('keydown', e => {
+    const button = e.target.matches('[data-approves] button');
+    if (e.key !== 'Enter' || !button && !e.target.matches('[data-decides] input:not([type=checkbox], [type=radio])')) return;
+    e.preventDefault();
+    if (e.repeat) return;
+    const go = button ? e.target : $('button:not([hidden])', e.target.form), name = $('[data-confirm]', e.target.form);
+    if (go.disabled) { hold(`Nothing was sent: type ${name.dataset.confirm} first.`); return; }
+    go.focus();
+    if (!button) stir(key);
+    hold(`Enter sends nothing here: press Space for “${go.textContent}”.`);
+  });
   document.addEventListener('input', e => { if (e.target.matches('[data-confirm]')) confirms(); });
   confirms();
   // A panel opens by its own button or key, or because the server has opened it: an address may name a
@@ -267,7 +278,7 @@
     stir();
     if (e.target.dataset.open === undefined && e.target !== mine) { e.target.open = false; return; }
     mine = null;
-    if (e.target.matches('#decide details')) ($('input:not([type=hidden],[type=radio]), textarea, select', e.target) || $('button:not([hidden])', e.target)).focus();
+    if (e.target.matches('#decide details, .choose details')) ($('input:not([type=hidden],[type=radio]), textarea, select', e.target) || $('button:not([hidden])', e.target)).focus();
   }, true);
 
   // Copying
@@ -328,7 +339,7 @@
   };
   document.addEventListener('keydown', e => {
     if (e.key === 'Escape') {
-      const shut = $('#menu[open]') || $('#decide details[open]');
+      const shut = $('#menu[open]') || $('#decide details[open], .choose details[open]');
       if (shut) { shut.open = false; $('summary', shut).focus(); } else if (page === 'approval' && !e.target.matches('input, textarea, select')) location.href = ui + '/';
       return;
     }
