@@ -105,7 +105,7 @@ func (t *texts) partsOf(all []a2aPart) []part {
 	return out
 }
 
-// shows reports whether an artifact has what a call returned, or why it did not run, and nothing else.
+// shows reports whether an artifact has the result or the error of a call.
 func (a *a2aArtifact) shows(c *client.Call) bool {
 	text, texts := "", true
 	for i := range a.Parts {
@@ -116,7 +116,7 @@ func (a *a2aArtifact) shows(c *client.Call) bool {
 		}
 	}
 	if !texts {
-		return len(a.Parts) > 0 && len(a.Parts) <= 2 && sameJSON(a.Parts[0].Data, c.Result)
+		return len(a.Parts[0].Data) > 0 && sameJSON(a.Parts[0].Data, c.Result)
 	}
 	if c.Outcome != "ok" {
 		return text != "" && text == c.Error
@@ -128,7 +128,7 @@ func (a *a2aArtifact) shows(c *client.Call) bool {
 // sameJSON reports whether two JSON values have the same rows.
 func sameJSON(a, b []byte) bool {
 	rows := tree(a)
-	return len(rows) > 0 && slices.EqualFunc(rows, tree(b), func(a, b leaf) bool { return a.Path == b.Path && a.raw == b.raw })
+	return len(rows) > 0 && slices.EqualFunc(rows, tree(b), func(l, other leaf) bool { return l.Path == other.Path && l.raw == other.raw })
 }
 
 // asks reports whether a message is the server's own question about approvals, which pages show

@@ -111,8 +111,8 @@ func (v *visit) task() error {
 func (v *visit) taskPage(d *client.TaskDetail) (*taskPage, error) {
 	p := &taskPage{taskRow: v.taskRow(&d.Task), Webhooks: d.Webhooks, May: d.May, Calls: len(d.Calls), Cancel: v.link("/tasks/" + url.PathEscape(d.Task.ID) + "/cancel")}
 	if p.Ended = slices.Contains([]string{"done", "fail", "end"}, p.State.Class); p.Ended {
-		if text, nothing := shortfall(d.Calls); text != "" {
-			if p.State.Word += ", " + text; nothing && p.State.Class == "done" {
+		if text, none := shortfall(d.Calls); text != "" {
+			if p.State.Word += ", " + text; none && p.State.Class == "done" {
 				p.State.Class = "end"
 			}
 		}
@@ -136,11 +136,11 @@ func (v *visit) taskPage(d *client.TaskDetail) (*taskPage, error) {
 			p.Waits = append(p.Waits, v.rowOf(a))
 			continue
 		}
-		one := decided{row: v.rowOf(a)}
+		settled := decided{row: v.rowOf(a)}
 		if at := slices.IndexFunc(d.Calls, func(c client.Call) bool { return c.ID == a.Call }); at >= 0 {
-			one.Ran, _ = ran(&d.Calls[at])
+			settled.Ran, _ = ran(&d.Calls[at])
 		}
-		p.Decided = append(p.Decided, one)
+		p.Decided = append(p.Decided, settled)
 	}
 	events, err := v.cfg.Service.TaskLog(v.ctx(), v.requester, d.Task.ID)
 	if err != nil {
@@ -300,16 +300,16 @@ func (t *timeline) chunk(a *a2aArtifact, last bool) {
 				one.Parts = t.partsOf(t.whole.Artifacts[i].Parts)
 			}
 		}
-		t.out = append(t.out, moment{Key: "a" + a.ID, Art: &one, when: t.after(a.ID)})
+		t.out = append(t.out, moment{Key: "a" + a.ID, Art: &one, when: t.artifactStart(a.ID)})
 	}
 	one := t.out[at].Art
 	one.Chunks++
 	one.Open = !last && taskState(t.d.Task.State).Class == "run"
 }
 
-// after returns when an artifact began, as far as it is known: its events have no time, so not before the newest
-// status, nor before the decisions of the call whose artifact it is.
-func (t *timeline) after(artifact string) time.Time {
+// artifactStart returns the earliest time at which an artifact can have begun, because its events have no time: after
+// the newest status, and after the decisions of its call.
+func (t *timeline) artifactStart(artifact string) time.Time {
 	when := t.now
 	for i := range t.d.Approvals {
 		a := &t.d.Approvals[i]

@@ -16,8 +16,8 @@ import (
 )
 
 // The pages say of a task that it waits for a decision, whatever its A2A state is, and whether its call ran. They
-// show what came of the call once, after the decision.
-func TestTaskTold(t *testing.T) {
+// show the result of the call once, after the decision.
+func TestTaskShown(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "a2a-server.yaml")
 	if err := os.WriteFile(file, []byte("gates:\n  - {tool: echo, name: talk, four_eyes: true}\n"), 0o600); err != nil {

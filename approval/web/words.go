@@ -65,31 +65,30 @@ func taskState(state string) badge {
 	return badge{class, strings.ToUpper(word[:1]) + word[1:]}
 }
 
-// shortfall says which calls of a task that has ended did not run; "": all of them did. None of them
-// succeeded if nothing did.
-func shortfall(calls []client.Call) (text string, nothing bool) {
+// shortfall says how many calls of an ended task did not run, and why; "": all ran. none: no call ran.
+func shortfall(calls []client.Call) (text string, none bool) {
 	words := map[string]string{"rejected": "rejected", "denied": "denied by a gate", "expired": "not decided in time"}
-	left, last, nothing := 0, "", true
+	skipped, last, none := 0, "", true
 	for i := range calls {
 		word := words[calls[i].Outcome]
-		nothing = nothing && word != ""
+		none = none && word != ""
 		if word == "" {
 			continue
 		}
-		if left++; last != "" && last != word {
+		if skipped++; last != "" && last != word {
 			word = "not run"
 		}
 		last = word
 	}
 	switch {
-	case left == 0:
+	case skipped == 0:
 		return "", false
 	case len(calls) == 1:
-		return "its call was " + last, nothing
-	case left == 1:
-		return fmt.Sprintf("1 of %d calls was %s", len(calls), last), nothing
+		return "its call was " + last, none
+	case skipped == 1:
+		return fmt.Sprintf("1 of %d calls was %s", len(calls), last), none
 	}
-	return fmt.Sprintf("%d of %d calls were %s", left, len(calls), last), nothing
+	return fmt.Sprintf("%d of %d calls were %s", skipped, len(calls), last), none
 }
 
 // ended describes the effect of the deadline.

@@ -255,7 +255,7 @@
   window.addEventListener('pageshow', () => { sent = -Infinity; });
   root.dataset.judges = ''; // the page's own script leaves it to this one
   if (root.dataset.early !== undefined) hold('Not sent: the page was not complete. Press again.');
-  // Enter sends no decision: from a field it leads to the button. It tells so.
+  // Enter in a field leads to the button, and on a button it approves nothing. The page says so.
   document.addEventListener('keydown', e => {
     const button = e.target.matches('[data-approves] button');
     if (e.key !== 'Enter' || !button && !e.target.matches('[data-decides] input:not([type=checkbox], [type=radio])')) return;
