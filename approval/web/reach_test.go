@@ -16,5 +16,5 @@ func TestListsSayWhoseRows(t *testing.T) {
 		w.has(w.get(by, path), 200, []string{`id="reach"`, "your credential has no tenant", "set auth.tenant"})
 	}
 	w.has(w.get(bob, "/ui/"), 200, nil, `id="reach"`)
-	w.has(w.get(bob, "/ui/?tool=none"), 200, []string{"Only approvals of tasks of the tenant "})
+	w.has(w.get(bob, "/ui/?tool=none"), 200, []string{"Only approvals of tasks of your tenant acme"})
 }
