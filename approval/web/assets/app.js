@@ -262,7 +262,7 @@
     e.preventDefault();
     if (e.repeat) return;
     const go = button ? e.target : $('button:not([hidden])', e.target.form), name = $('[data-confirm]', e.target.form);
-    if (go.disabled) { hold(`Nothing was sent: type ${name.dataset.confirm} first.`); return; }
+    if (go.disabled) { hold(name && name.value.trim() !== name.dataset.confirm ? `Nothing was sent: type ${name.dataset.confirm} first.` : 'Nothing was sent: the button is grey.'); return; }
     go.focus();
     if (!button) stir(key);
     hold(`Enter sends nothing here: press Space for “${go.textContent}”.`);
