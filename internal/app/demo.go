@@ -11,6 +11,7 @@ import (
 	a2aserver "a2a-server"
 	"a2a-server/internal/app/cli"
 	"a2a-server/internal/app/config"
+	"a2a-server/internal/app/terminal"
 	"a2a-server/internal/demo"
 )
 
@@ -65,9 +66,14 @@ func startDemo(p *cli.Program, given *cli.Flags) (end func(), _ error) {
 	}, nil
 }
 
-// showDemo makes a server that nobody has configured a demo, which prints its URL.
+// showDemo makes a server without a configuration a demo. A demo prints its URL, and a configured server with pages
+// does on a terminal: a program that reads its output finds the URL in the log.
 func showDemo(p *cli.Program, given *cli.Flags, c *config.Config, options *a2aserver.Config) error {
-	if !given.Demo && configured(options.File, c) != "" {
+	demonstrates := given.Demo || configured(options.File, c) == ""
+	if demonstrates || c.UI.Enabled && terminal.Is(p.Stdout) {
+		options.Inside.Listening = func(url string) { _, _ = fmt.Fprintln(p.Stdout, "Open "+url) } // the log has it, too
+	}
+	if !demonstrates {
 		return nil
 	}
 	gate, err := demo.Gate()
@@ -80,6 +86,5 @@ func showDemo(p *cli.Program, given *cli.Flags, c *config.Config, options *a2ase
 		return err
 	}
 	options.Inside.Demo = true
-	options.Inside.Listening = func(url string) { _, _ = fmt.Fprintln(p.Stdout, "Open "+url) } // the log has it, too
 	return nil
 }

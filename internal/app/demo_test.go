@@ -71,7 +71,7 @@ func TestDemo(t *testing.T) {
 	}
 }
 
-// A server that is configured prints no such line, so that nothing reads its output as a demo's.
+// A configured server prints no such line for a program, so that nothing reads its output as a demo's.
 func TestNoDemo(t *testing.T) {
 	t.Parallel()
 	for name, args := range map[string][]string{

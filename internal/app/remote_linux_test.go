@@ -221,8 +221,14 @@ func TestChat(t *testing.T) {
 func TestSendWithoutATask(t *testing.T) {
 	t.Parallel()
 	s := serve(t, os.Getuid(), allRoles)
-	for text, says := range map[string]string{"/transfr_money to=bob": `unknown tool "transfr_money"; did you mean transfer_money?`, "/help": "Tools that you may call:"} {
-		code, stdout, stderr := s.remote(t.TempDir(), nil, "send", text)
+	for text, says := range map[string]string{
+		"/transfr_money to=bob": `unknown tool "transfr_money"; did you mean transfer_money?`, "/help": "Tools that you may call:",
+		"pay bob": "No language model reads plain words here.",
+	} {
+		code, stdout, stderr := s.remote(t.TempDir(), nil, "send", text, "--url", s.url)
+		if slash := "key=value:\na2a-server send '/echo …' --url " + s.url + "\n"; strings.Contains(stderr, slash) != (text[0] != '/') {
+			t.Errorf("send %q says %s", text, stderr)
+		}
 		if code != 8 || !strings.Contains(stdout, says) || strings.Contains(stdout, `{"tools":`) || !strings.Contains(stderr, "no tool ran") {
 			t.Errorf("send %q exits with %d and says %s\n%s", text, code, stderr, stdout)
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/google/uuid"
@@ -53,7 +54,11 @@ func sendCommand(p *cli.Program) *cobra.Command {
 			return err
 		}
 		if talk.task == "" {
-			return cli.Exit(cli.ExitNoTask, "the agent answered without a task: no tool ran")
+			next := ""
+			if talk.named != "" && !strings.HasPrefix(strings.TrimSpace(args[0]), "/") {
+				next = fmt.Sprintf("\nPlain words call no tool there. Write a slash, the name of a tool, and its arguments as key=value:\n%s", s.Command("send", "/"+talk.named+" …"))
+			}
+			return cli.Exit(cli.ExitNoTask, "the agent answered without a task: no tool ran"+next)
 		}
 		err = talk.follow(ctx)
 		if errors.Is(err, errWaits) {
@@ -116,6 +121,7 @@ type talk struct {
 	context  string
 	last     string // id of the last event of the task that was read
 	watches  bool   // it asks no questions
+	named    string // a tool that the answer without a task lists
 }
 
 // talkPrompter returns the prompter of a conversation, which prints in a form of --output.
@@ -200,6 +206,17 @@ func (t *talk) skip(ctx context.Context, d *client.TaskDetail) error {
 	return nil
 }
 
+// firstTool returns the first tool in the list with which the planner direct answers; "": there is no list.
+func firstTool(parts []part) string {
+	for _, p := range parts {
+		var list struct{ Tools []struct{ Name string } }
+		if json.Unmarshal(p.Data, &list) == nil && len(list.Tools) > 0 {
+			return list.Tools[0].Name
+		}
+	}
+	return ""
+}
+
 // say sends a text. It returns once the server has it.
 func (t *talk) say(ctx context.Context, text string) error {
 	if !utf8.ValidString(text) {
@@ -221,6 +238,9 @@ func (t *talk) say(ctx context.Context, text string) error {
 	}
 	if err := json.Unmarshal(answer, &out); err != nil || out.Task == nil && out.Message == nil {
 		return t.s.Changed(&client.OutcomeError{Cause: client.ErrForeign}, "the message has made a task", "tasks", "list")
+	}
+	if out.Message != nil {
+		t.named = firstTool(out.Message.Parts)
 	}
 	if out.Message != nil && t.prompter.raw {
 		_, err := t.prompter.show(answer)

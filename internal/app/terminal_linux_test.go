@@ -41,24 +41,31 @@ func openTerminal(t *testing.T) (person, program *os.File) {
 }
 
 // Who starts the server in a terminal reads what it says, with the address first; a
-// program reads JSON; and what log.format says holds for both.
+// program reads JSON; and what log.format says holds for both. On a terminal the address of the pages stands
+// alone, too, configured or not.
 func TestLogFormat(t *testing.T) {
 	t.Parallel()
 	const console, json = " INF listening url=http://127.0.0.1:", `"message":"listening"`
+	const local = "http://127.0.0.1:"
 	for name, c := range map[string]struct {
 		format   string // "": the default
 		terminal bool
+		args     string
 		want     string
+		open     string // address of the pages; "": no pages
 	}{
-		"terminal":            {"", true, console},
-		"file":                {"", false, json},
-		"json on a terminal":  {"json", true, json},
-		"console in a file":   {"console", false, console},
-		"auto, on a terminal": {"auto", true, console},
+		"terminal":            {"", true, "", console, local},
+		"file":                {"", false, "--agent-name=bank", json, ""},
+		"json on a terminal":  {"json", true, "--agent-name=bank", json, local},
+		"console in a file":   {"console", false, "--agent-name=bank", console, ""},
+		"auto, on a terminal": {"auto", true, "", console, local},
+		"a public URL":        {"", true, "--public-url=http://localhost:1/bank", "", "http://localhost:1/bank\r\n"},
+		"no pages":            {"", true, "--ui-enabled=false", console, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			args := []string{"serve", "--listen", "127.0.0.1:0", "--store", "memory", "--data", t.TempDir()}
+			args = append(args, strings.Fields(c.args)...)
 			if c.format != "" {
 				args = append(args, "--log-format", c.format)
 			}
@@ -70,6 +77,10 @@ func TestLogFormat(t *testing.T) {
 				_, _ = read.Close(), write.Close()
 				read, write = openTerminal(t)
 			}
+			stdout := io.Writer(io.Discard)
+			if c.terminal {
+				stdout = write
+			}
 			ctx, cancel := context.WithCancel(t.Context())
 			said := &untilListening{cancel: cancel}
 			done := make(chan error, 1)
@@ -77,13 +88,16 @@ func TestLogFormat(t *testing.T) {
 				_, err := io.Copy(said, read)
 				done <- err
 			}()
-			code := app.Run(ctx, args, nil, nil, io.Discard, write)
+			code := app.Run(ctx, args, nil, nil, stdout, write)
 			_ = write.Close()
 			if err := <-done; err != nil && !errors.Is(err, syscall.EIO) { // how a terminal ends
 				t.Error(err)
 			}
 			if text := said.said.String(); code != 0 || !strings.Contains(text, c.want) {
 				t.Errorf("it exits with %d and says\n%s\nwithout %q", code, text, c.want)
+			}
+			if text := said.said.String(); strings.Contains(text, "Open ") != (c.open != "") || !strings.Contains(text, "Open "+c.open) && c.open != "" {
+				t.Errorf("it says\n%s\nwant the address of the pages %q", text, c.open)
 			}
 		})
 	}

@@ -39,7 +39,7 @@ func (p *Planner) listing(tools []tool.Tool, problems []string) a2a.ContentParts
 		entries = append(entries, entry)
 	}
 	b.WriteString(`
-Name the tool in the message, in one of these ways:
+No language model reads plain words here. Name the tool in the message, in one of these ways:
 - text: /tool key=value key2="quoted value"
 - text: /tool {"key": "value"}
 - text, when exactly one argument is required and it is a string: /tool the rest of the text

@@ -29,7 +29,7 @@ func TestListing(t *testing.T) {
     tags (array)
 - bare
 `
-	got, _, _ := strings.Cut(answer.Parts[0].Text(), "\nName the tool")
+	got, _, _ := strings.Cut(answer.Parts[0].Text(), "\nNo language model reads plain words here. Name the tool")
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("text (-want +got):\n%s", diff)
 	}
