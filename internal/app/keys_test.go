@@ -190,6 +190,20 @@ func TestKeysOfTheConfiguration(t *testing.T) {
 	d := newKeyFixture(t)
 	conf := write(t, "a2a-server.yaml", "auth: {keys: {file: "+d.file+", header: X-Team-Key}}\n")
 	d.env = []string{"A2A_SERVER_CONFIG=" + conf}
+	secret := filepath.Join(t.TempDir(), "alice.key")
+	if code, _, says := d.run("keys", "add", "alice", "--role", "requester", "--file", "/nowhere/keys.yaml", "--key-file", secret); code != cli.ExitFailure {
+		t.Errorf("exits with %d: %s", code, says)
+	}
+	if code, stdout, says := d.run("keys", "add", "bob", "--role", "requester", "--key-file", secret); code != cli.ExitOK || stdout != "" {
+		t.Errorf("after a failure exits with %d, and prints %q: %s", code, stdout, says) // a file that the failure left would be refused
+	}
+	text, err := os.ReadFile(secret)
+	if info, statErr := os.Stat(secret); err != nil || statErr != nil || !printedKey.Match(text) || info.Mode() != 0o600 {
+		t.Errorf("the file of the key has %q and mode %v: %v", text, info.Mode(), err)
+	}
+	if code, _, says := d.run("keys", "add", "eve", "--role", "admin", "--key-file", secret); code != cli.ExitUsage || !strings.Contains(says, "which exists: name a new file") {
+		t.Errorf("with a file that exists it exits with %d: %s", code, says)
+	}
 	code, key, how := d.run("keys", "add", "alice", "--role", "admin")
 	if code != cli.ExitOK || !printedKey.MatchString(key) {
 		t.Fatalf("exits with %d: %s", code, how)

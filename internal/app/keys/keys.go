@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"slices"
@@ -68,11 +69,15 @@ func named(p *cli.Program, f *keyFile) bool {
 func add(p *cli.Program) *cobra.Command {
 	c := &cobra.Command{
 		Use: "add ID", Short: "make an API key, print it once, and add its hash to the file",
-		Long: "It prints the key, and nothing else, to the standard output. Tasks created with it\nbelong to key:ID, so never reuse an id for another person.\n",
+		Long: `It prints the key, and nothing else, to the standard output or, with --key-file, writes it to
+a new file, which exists only if the key was added. Tasks created with the key belong to
+key:ID, so never reuse an id for another person.
+`,
+		Example: "a2a-server keys add alice --role requester --key-file alice.key",
 	}
 	cli.Takes(c, ", such as alice", "the id of one key")
 	var roles, ruleRoles []string
-	var kind, expires string
+	var kind, expires, keyFile string
 	var k apikey.Key
 	file := keyFileFlags(c)
 	c.Flags().StringSliceVar(&roles, "role", nil, "A `role`: "+strings.Join(auth.Roles(), ", ")+". May be given more than once.")
@@ -81,6 +86,7 @@ func add(p *cli.Program) *cobra.Command {
 	c.Flags().StringVar(&kind, "kind", "person", "Whether a `person or service` has the key. A service may decide nothing, unless the server is configured so. Default person.")
 	c.Flags().StringVar(&k.Person, "person", "", "The `name` of the person who has the key: the subject of their login, if they have one too: the issuer's name and the value of its claim, often a UUID. Under four eyes both are one person.")
 	c.Flags().StringVar(&expires, "expires", "", "When the key ends: in `90d or 12h, or on a date` such as 2027-01-31, at its beginning in UTC. Default never.")
+	c.Flags().StringVar(&keyFile, "key-file", "", "Write the key to this new `file` instead, which only its owner may read.")
 	replace := c.Flags().Bool("replace", false, "Replace the key that has this id, also one that was revoked: its tasks belong to the new one.")
 	cli.Complete(c, "role", auth.Roles()...)
 	cli.Complete(c, "kind", "person", string(auth.KindService))
@@ -112,23 +118,51 @@ func add(p *cli.Program) *cobra.Command {
 		}
 		_, err = os.Stat(path)
 		created := errors.Is(err, fs.ErrNotExist)
-		key, err := apikey.Add(path, k, *replace)
-		if errors.Is(err, apikey.ErrExists) {
-			return fmt.Errorf("%w: choose another id or, if the same person or service gets a new key, add --replace", err)
-		}
-		if err != nil {
+		if err := store(p.Stdout, keyFile, path, k, *replace); err != nil {
 			return err
 		}
-		if _, err := fmt.Fprintln(p.Stdout, key); err != nil {
-			return fmt.Errorf("the key was added and could not be printed: make another one with --replace: %w", err)
-		}
-		return explainKey(p, &k, path, &conf.Auth, created, warnings)
+		return explainKey(p, &k, path, keyFile, &conf.Auth, created, warnings)
 	}
 	return c
 }
 
-// explainKey prints on stderr the next steps for a key that was printed on stdout.
-func explainKey(p *cli.Program, k *apikey.Key, path string, conf *config.Auth, created bool, warnings []string) error {
+// store adds a key to the file of keys at path, and prints it to stdout or, with a keyFile, writes it to that new file.
+// A key that was not added leaves no file.
+func store(stdout io.Writer, keyFile, path string, k apikey.Key, replace bool) (err error) {
+	to, sync := stdout, func() error { return nil }
+	added := false
+	if keyFile != "" {
+		file, err := os.OpenFile(keyFile, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if errors.Is(err, fs.ErrExist) {
+			return cli.Usage("keys add: --key-file is %s, which exists: name a new file", visible.Quote(keyFile, 80))
+		} else if err != nil {
+			return fmt.Errorf("create the file of the key: %w", err)
+		}
+		defer func() {
+			_ = file.Close() // it is durable by then
+			if !added {
+				_ = os.Remove(keyFile) // it is empty; the error says enough
+			}
+		}()
+		to, sync = file, file.Sync
+	}
+	key, err := apikey.Add(path, k, replace)
+	if errors.Is(err, apikey.ErrExists) {
+		return fmt.Errorf("%w: choose another id or, if the same person or service gets a new key, add --replace", err)
+	}
+	if err != nil {
+		return err
+	}
+	added = true
+	_, err = fmt.Fprintln(to, key)
+	if err = errors.Join(err, sync()); err != nil {
+		return fmt.Errorf("the key was added and could not be written: make another with --replace: %w", err)
+	}
+	return nil
+}
+
+// explainKey prints on stderr the next steps for a key that was printed on stdout or written to keyFile.
+func explainKey(p *cli.Program, k *apikey.Key, path, keyFile string, conf *config.Auth, created bool, warnings []string) error {
 	header := cmp.Or(conf.Keys.Header, "X-API-Key")
 	name := header + ": "
 	if strings.EqualFold(header, "Authorization") {
@@ -138,6 +172,9 @@ func explainKey(p *cli.Program, k *apikey.Key, path string, conf *config.Auth, c
 		"This is the only time that the key is shown: " + visible.Line(path) + " has its hash.",
 		"Clients send it in a header:  " + name + "<the key>",
 		"A running server accepts it after SIGHUP or, under the systemd unit, systemctl restart a2a-server.",
+	}
+	if keyFile != "" {
+		lines[0] = visible.Line(keyFile) + " has the only copy of the key: " + visible.Line(path) + " has its hash."
 	}
 	if !k.Expires.IsZero() {
 		lines = append(lines, "It ends on "+k.Expires.UTC().Format(time.RFC3339)+".")
