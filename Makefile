@@ -204,7 +204,7 @@ rename-module: ## 90 s | Go, git, perl | for the owner: another path of the modu
 	each 's{^(\s*(?:import )?(?:[\w.]+ )?")\Q$$old\E((?:/[^"]*)?"(?:\s*//.*)?)$$}{$$1$$new$$2}; s{-X .?\K\Q$$old\E(?=\.release=)}{$$new}' '*.go' && \
 	each 's{^(?:module |require |replace |\t)\K\Q$$old\E(?=[\s/])}{$$new}' '*go.mod' && \
 	each 's{(?:- |\[)\K\Q$$old\E(?=\]?$$)}{$$new}' .golangci.yml && \
-	each 's{-(?:require|replace) \K\Q$$old\E(?=[@=])}{$$new}g' docs/library.md && \
+	each 's{-(?:require|replace) \K\Q$$old\E(?=[@=])}{$$new}g; s{^\t(?:\w+ )?"\K\Q$$old\E(?=[/"])}{$$new}' docs/library.md && \
 	gofmt -l . && go build ./... && echo "the module $$OLD is now $$NEW: run make test, and commit"
 
 tools: ## 2 min, once | Go | the pinned linter in ./bin

@@ -13,13 +13,13 @@ import (
 )
 
 type person struct {
-	Name string `json:"name" jsonschema:"description=Who is meant"`
+	Name string `json:"name" jsonschema:"description=Name of the person"`
 }
 
 func tools() tool.Toolset {
-	greet := functiontool.Must(functiontool.New(functiontool.Config{Name: "greet", Description: "Greets somebody"},
+	greet := functiontool.Must(functiontool.New(functiontool.Config{Name: "greet", Description: "Greets a person"},
 		func(_ tool.Context, p person) (string, error) { return "hello " + p.Name, nil }))
-	fire := functiontool.Must(functiontool.New(functiontool.Config{Name: "fire", Description: "Dismisses somebody", RequireApproval: true},
+	fire := functiontool.Must(functiontool.New(functiontool.Config{Name: "fire", Description: "Dismisses a person", RequireApproval: true},
 		func(_ tool.Context, p person) (string, error) { return p.Name + " is dismissed", nil }))
 	return tool.NewToolset("people", greet, fire)
 }
@@ -27,7 +27,10 @@ func tools() tool.Toolset {
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	server, err := a2aserver.New(a2aserver.Config{Tools: []tool.Toolset{tools()}})
+	server, err := a2aserver.New(a2aserver.Config{
+		Tools: []tool.Toolset{tools()},
+		Set:   map[string]string{"listen": "127.0.0.1:8080"},
+	})
 	if err != nil {
 		log.Fatal(err) //nolint:gocritic // nothing to clean up
 	}

@@ -1,14 +1,28 @@
 package main
 
 import (
+	"os"
 	"testing"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	a2aserver "a2a-server"
 	"a2a-server/a2aservertest"
+	"a2a-server/internal/golden"
 	"a2a-server/tool"
 )
+
+//go:generate go test -count=1 -run ^TestDocument$ . -update
+
+// The program of docs/library.md is this one.
+func TestDocument(t *testing.T) {
+	t.Parallel()
+	program, err := os.ReadFile("main.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden.Section(t, "../../docs/library.md", "hello", "```go\n"+string(program)+"```\n")
+}
 
 func TestHello(t *testing.T) {
 	t.Parallel()
