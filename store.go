@@ -54,7 +54,7 @@ func (c *Config) checkLost(conf *config.Config) error {
 	}
 	_, path := conf.StoreFile()
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%w: the data folder %s was used by a server with a store, and the file %s is missing: restore it from a backup (a2a-server store restore), or begin with an empty store: a2a-server serve --init", ErrConfig, conf.Data, path)
+		return fmt.Errorf("%[1]w: the data folder %[2]s was used by a server with a store, and the file %[3]s is missing: restore it from a backup (a2a-server store restore BACKUP --data %[2]s), or begin with an empty store: a2a-server serve --init, with the same other flags", ErrConfig, conf.Data, path)
 	}
 	return nil // if something else is wrong with it, opening it reports that
 }

@@ -77,7 +77,7 @@ func TestLogFormat(t *testing.T) {
 				_, _ = read.Close(), write.Close()
 				read, write = openTerminal(t)
 			}
-			stdout := io.Writer(io.Discard)
+			stdout := io.Discard
 			if c.terminal {
 				stdout = write
 			}

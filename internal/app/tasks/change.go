@@ -30,7 +30,7 @@ func change(ctx context.Context, p *cli.Program, s *remote.Server, text, questio
 		if err != nil {
 			return err
 		}
-		text, err := taskText(shown, terminal.Columns(p.Stderr), time.Now())
+		text, err := taskText(s, shown, terminal.Columns(p.Stderr), time.Now())
 		if err != nil {
 			return err
 		}

@@ -83,7 +83,7 @@ func show(p *cli.Program) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		text, err := taskText(d, terminal.Columns(p.Stdout), time.Now())
+		text, err := taskText(s, d, terminal.Columns(p.Stdout), time.Now())
 		if err != nil && *c.As != cli.AsJSON {
 			return err
 		}
@@ -92,7 +92,7 @@ func show(p *cli.Program) *cobra.Command {
 }
 
 // taskText returns the facts about a task for its overseer, for a screen with so many columns.
-func taskText(d *client.TaskDetail, columns int, now time.Time) (string, error) {
+func taskText(s *remote.Server, d *client.TaskDetail, columns int, now time.Time) (string, error) {
 	var task struct {
 		Status struct {
 			Message struct{ Parts []struct{ Text *string } }
@@ -121,7 +121,7 @@ func taskText(d *client.TaskDetail, columns int, now time.Time) (string, error) 
 	f.Add("tenant", visible.Line(t.Tenant))
 	f.Add("created", display.Exactly(t.Created, now))
 	if t.Pending > 0 {
-		f.Add("pending", strconv.Itoa(t.Pending)+" to decide; this lists them:\napprovals list --task "+remote.ShortID(t.ID))
+		f.Add("pending", strconv.Itoa(t.Pending)+" to decide; this lists them:\n"+s.Command("approvals", "list", "--task", remote.ShortID(t.ID)))
 	}
 	f.Add("log", strconv.FormatUint(t.Bytes, 10)+" bytes")
 	f.Add("messages", strconv.Itoa(len(task.History)))

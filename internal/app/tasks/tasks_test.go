@@ -17,7 +17,7 @@ func TestJobOfATaskIsShown(t *testing.T) {
 		"job         build-7\\u202e of build\n": `{"` + task.ProgressKey + `": {"callId": "c1.1", "tool": "build", "done": 3, "job": "build-7\u202e"}}`,
 		"":                                      `{"` + task.ProgressKey + `": {"callId": "c1.1", "tool": "build", "done": 3}}`,
 	} {
-		got, err := taskText(&client.TaskDetail{A2A: json.RawMessage(`{"id": "t1", "metadata": ` + metadata + `}`)}, 200, time.Now())
+		got, err := taskText(nil, &client.TaskDetail{A2A: json.RawMessage(`{"id": "t1", "metadata": ` + metadata + `}`)}, 200, time.Now())
 		if err != nil {
 			t.Fatal(err)
 		}
