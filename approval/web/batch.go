@@ -3,6 +3,7 @@ package web
 import (
 	"fmt"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -29,7 +30,6 @@ type batchItem struct {
 	Args   []leaf
 	Words  []run // of the tool or gate, all of them
 	Why    string
-	Status int
 	Result badge
 	Ran    string
 }
@@ -127,22 +127,60 @@ func decideBatch(v *visit) error {
 	if err != nil {
 		return err
 	}
-	p := batchPage{}
+	shown := url.Values{}
 	for i := range results {
-		r := &results[i]
-		one := batchItem{row: row{ID: r.ID, Short: short(r.ID), Title: title{Lead: runs(short(r.ID))}}, Status: r.Status}
-		if r.Error != nil {
-			one.Why, one.Result = r.Error.Detail, badge{"fail", "Not decided"}
+		refused := ""
+		if results[i].Error != nil {
+			refused = results[i].Error.Reason
 		}
-		if d, err := v.cfg.Service.Approval(v.ctx(), v.Caller, r.ID); err == nil {
+		shown.Add("id", results[i].ID)
+		shown.Add("refused", refused)
+	}
+	v.redirect(v.w, "/batch/results?"+shown.Encode())
+	return nil
+}
+
+// showResults lists what became of the calls that were decided together. Its address names them, with the
+// reason why a decision was refused; the states are those of the approvals.
+func showResults(v *visit) error {
+	q := v.r.URL.Query()
+	ids, refused := q["id"], q["refused"]
+	if len(ids) == 0 || len(ids) > api.MaxBatch || len(ids) != len(refused) {
+		return notFound("this address names no decisions: look for them in the history")
+	}
+	var p batchPage
+	for i, id := range ids {
+		one := batchItem{row: row{ID: id, Short: short(id), Title: title{Lead: runs(short(id))}}}
+		d, err := v.cfg.Service.Approval(v.ctx(), v.Caller, id)
+		if err != nil {
+			one.Why = v.problem(err, id).Detail
+		} else {
 			d.Approval.May = &d.May
 			one.row = v.rowOf(&d.Approval)
 			one.Ran, _ = ran(d.Run)
+			one.Why = v.notCounted(refused[i], &d.Approval)
 		}
-		if r.Error == nil {
-			one.Result = one.State
+		if one.Result = one.State; one.Why != "" {
+			one.Result = badge{"fail", "Not decided"}
 		}
 		p.Items = append(p.Items, one)
 	}
 	return v.show(http.StatusOK, "results", "Results", "", p)
+}
+
+// notCounted says why a decision of an approval was refused; "": it was not.
+func (v *visit) notCounted(reason string, a *client.Approval) string {
+	switch {
+	case reason == "":
+		return ""
+	case reason == client.ReasonExpired:
+		return "the deadline passed before your decision arrived"
+	case a.State != client.Pending:
+		return fmt.Sprintf("%s by %s before your decision arrived", strings.ToLower(string(a.State)), v.by(a.Resolution.By))
+	case reason == client.ReasonChanged:
+		return "it has changed since you read it: read it again, then decide"
+	case a.May != nil && !a.May.Decide:
+		return v.whyNot(a)
+	}
+	return "it was refused, and still waits: open it, and decide it there"
 }

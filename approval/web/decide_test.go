@@ -178,8 +178,12 @@ func TestBatch(t *testing.T) {
 		t.Fatalf("reject = %d", p.status)
 	}
 	p = w.do(alice, http.MethodPost, "/ui/batch", url.Values{"decision": {"approve"}, "id": {one, two}, "digest": {digest1, digest2}})
-	w.has(p, http.StatusOK, []string{"Approved by you", "Not decided", "Rejected by bob"})
+	results := p.header.Get("Location")
+	p = w.get(alice, results)
+	w.has(p, http.StatusOK, []string{"Approved by you", "Not decided", "rejected by bob before your decision arrived"})
 	w.safe("results", p)
+	w.has(w.get(auth.Principal{Tenant: "other", Subject: "eve", Roles: []string{auth.RoleApprover}}, results), http.StatusOK, []string{"Not decided"}, "Hello", "Approved", "bob")
+	w.has(w.get(alice, "/ui/batch/results?id="+one), http.StatusNotFound, []string{"in the history"})
 	w.settled(one, a2a.TaskStateCompleted)
 	// Calls of one tool are told apart afterwards, also by an approver who may not read their tasks.
 	w.has(w.get(bob, "/ui/history"), http.StatusOK, []string{"<code>mail</code>", "Hello", "Second"}, "erin", taskOf(one)+`">task`)

@@ -154,7 +154,7 @@ func fieldOf(name string, raw, value json.RawMessage, required bool) field {
 		f.Kind, f.Type = "number", kind
 	case kind == "string" && hidden(text) == 0 && (isText || given == ""):
 		f.Kind, f.Type, f.Value = "text", "string", text
-		if strings.Contains(text, "\n") || len(text) > 120 || s.MaxLength > 500 {
+		if strings.Contains(text, "\n") || len(text) > 36 || s.MaxLength > 500 {
 			f.Kind = "area"
 		}
 	case kind == "array" && s.Items != nil && s.Items.Type == "string" && len(s.Items.Enum) == 0:

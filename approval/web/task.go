@@ -65,7 +65,10 @@ type called struct {
 	Is        string
 }
 
-type step struct{ Word, Class, Small string }
+type step struct {
+	Word, Class, Small string
+	At                 *stamp // nil: it has no time of its own
+}
 
 // taskPage is a task with its timeline.
 type taskPage struct {
@@ -356,9 +359,9 @@ func (t *timeline) call(c *client.Call) {
 		if asked == "" {
 			asked = "Asked"
 		}
-		one.Steps = append(one.Steps, step{Word: asked, Small: exact(a.Requested).Clock + " · " + gateStep(r.Gate)})
+		one.Steps = append(one.Steps, step{Word: asked, Small: gateStep(r.Gate), At: new(exact(a.Requested))})
 		if res := a.Resolution; res != nil {
-			s := step{Word: r.State.Word, Class: map[string]string{"done": "ok", "fail": "bad"}[r.State.Class], Small: exact(res.At).Clock + " · after " + span(res.At.Sub(a.Requested))}
+			s := step{Word: r.State.Word, Class: map[string]string{"done": "ok", "fail": "bad"}[r.State.Class], Small: "after " + span(res.At.Sub(a.Requested)), At: new(exact(res.At))}
 			if res.By != nil {
 				s.Word += " by " + r.By
 			}

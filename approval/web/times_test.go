@@ -46,7 +46,9 @@ func TestTimesShown(t *testing.T) {
 	w := start(t, func(c *a2aserver.Config) { c.File = file })
 	id, digest := w.asks("mail", letter)
 	at, tara := "/ui/approvals/"+id, person("tara", auth.RoleApprover, "treasury")
-	exact := func(at *time.Time) string { return at.UTC().Format("2006-01-02 15:04:05 UTC") }
+	exact := func(at *time.Time) string {
+		return at.UTC().Format(`<time datetime="2006-01-02T15:04:05Z" data-zone="exact">2006-01-02 15:04:05 UTC</time>`)
+	}
 	rejects := url.Values{"decision": {"reject"}, "digest": {digest}}
 	w.has(w.get(tara, at), http.StatusOK, []string{"finance"}, "Reminded", "Escalated")
 	w.has(w.decide(tara, id, rejects), http.StatusForbidden, nil)

@@ -125,6 +125,7 @@ func New(c Config) http.Handler {
 	post("/approvals/{id}/anew", auth.Decide, (*visit).askAnew)
 	get("/batch", auth.Decide, showBatch)
 	post("/batch", auth.Decide, decideBatch)
+	get("/batch/results", auth.Review, showResults)
 	get("/tasks", auth.List, (*visit).tasks)
 	get("/tasks/{id}", auth.Read, (*visit).task)
 	get("/tasks/{id}/raw", auth.Read, (*visit).rawTask)

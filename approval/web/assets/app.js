@@ -40,11 +40,34 @@
   document.addEventListener('visibilitychange', tick);
   tick();
 
+  // The server writes times in UTC; a reader has a zone.
+  const exact = new Intl.DateTimeFormat('sv', { year: 'numeric', month: '2-digit', day: '2-digit', hour: '2-digit', minute: '2-digit', second: '2-digit', timeZoneName: 'short' });
+  const clock = new Intl.DateTimeFormat('sv', { hour: '2-digit', minute: '2-digit', second: '2-digit' });
+  const date = new Intl.DateTimeFormat('en-GB', { weekday: 'long', day: 'numeric', month: 'long', year: 'numeric' });
+  const localize = other => {
+    for (const t of $$('time[datetime]', other)) {
+      const at = new Date(t.dateTime);
+      if (t.title) t.title = exact.format(at);
+      if (t.dataset.zone) set(t, (t.dataset.zone === 'clock' ? clock : exact).format(at));
+    }
+    const days = $$('tr.day', other), heading = days[0];
+    for (const day of days) day.remove();
+    let last;
+    for (const row of heading ? $$('.rows tbody tr', other) : []) {
+      const day = date.format(new Date($('time', row).dateTime));
+      if (day !== last) { row.before(heading.cloneNode(true)); set($('th', row.previousElementSibling), day); }
+      last = day;
+    }
+    for (const zone of $$('#zone', other)) set(zone, exact.resolvedOptions().timeZone);
+  };
+  localize(document);
+
   // Other versions of this page, from the server
   const load = async url => {
     const got = await fetch(url, { headers: { Accept: 'text/html' } });
     if (!got.ok || got.redirected && !new URL(got.url).pathname.startsWith(ui + '/')) throw new Error(got.status);
     const other = new DOMParser().parseFromString(await got.text(), 'text/html');
+    localize(other);
     before = places();
     return other;
   };
@@ -150,8 +173,31 @@
     for (const item of [...list.children]) if (!there.includes(item.dataset.key) && !item.contains(document.activeElement)) item.remove();
     for (const item of [...other.children]) if (!here.includes(item.dataset.key)) list.append(item);
   };
-  // Names to type before a destructive call is approved, also those that have come since.
-  const confirms = () => { for (const input of $$('[data-confirm]')) $('button.go', input.form).disabled = input.value.trim() !== input.dataset.confirm; };
+  // An approval is sent when its call has been on the screen to its end and the name of a destructive tool
+  // is typed, also where the form has come since. A grey button has its reason beside it.
+  const unseen = new Set($$('[data-seen]'));
+  const confirms = () => {
+    for (const form of $$('[data-approves]')) {
+      const input = $('[data-confirm]', form), typed = input?.value.trim() ?? '', name = input?.dataset.confirm ?? '', end = $('[data-unseen]', form);
+      const hides = !!end && unseen.size > 0;
+      if (end) end.hidden = !hides;
+      for (const button of $$('button[name=decision]:not([value=reject]), button[name=grant]', form)) button.disabled = hides || typed !== name;
+      if (!input) continue;
+      const why = $('.differs', form) ?? document.createElement('small');
+      why.className = 'bad differs';
+      why.setAttribute('aria-live', 'polite');
+      input.after(why);
+      set(why, name.startsWith(typed) ? '' : typed.toLowerCase() === name.toLowerCase() ? `Capitals and small letters differ: the name is ${name}` : `The name is ${name}`);
+    }
+  };
+  const see = () => {
+    for (const end of unseen) {
+      const { x, y } = end.getBoundingClientRect(), there = document.elementFromPoint(x, y); // null: it is outside of the window
+      if (there && !there.closest('.act')) unseen.delete(end);
+    }
+    confirms();
+  };
+  if (unseen.size) for (const name of ['scroll', 'resize', 'load']) window.addEventListener(name, see);
   const task = async () => {
     const other = await load(location.href), now = $$('[data-merge]', other);
     count(other);
@@ -164,11 +210,12 @@
     });
     confirms();
     tick();
-    if (!other.documentElement.dataset.live && stream) { stream.close(); state(''); }
+    if (!other.documentElement.dataset.live) { delete root.dataset.live; follow(); }
   };
 
-  // One stream for each tab. Whatever it says, the page asks again for what it shows.
-  let stream, timer = null, busy = false, again = false, took = 0;
+  // One stream for each page that is in sight: a browser has few connections to a server. Whatever the stream
+  // says, the page asks again for what it shows.
+  let stream = null, timer = null, busy = false, again = false, took = 0;
   const state = (text, off) => {
     const at = $('#live-state');
     at.hidden = !text;
@@ -198,16 +245,31 @@
     stream = new EventSource(`${ui}/events?${root.dataset.live}`);
     stream.onopen = () => { since = ''; state('Live'); soon(); };
     stream.onerror = () => {
-      since ||= new Date(now()).toISOString().slice(11, 16);
-      state(`Reconnecting, as of ${since} UTC`, true);
-      if (stream.readyState === EventSource.CLOSED) setTimeout(connect, 1000 + 2000 * Math.random()); // refused, as while a server restarts
+      since ||= clock.format(now()).slice(0, 5);
+      state(`Reconnecting, as of ${since}`, true);
+      if (stream?.readyState === EventSource.CLOSED) { stream = null; setTimeout(follow, 1000 + 2000 * Math.random()); } // refused, as while a server restarts
     };
     stream.addEventListener('change', e => { if (!one || JSON.parse(e.data).approval === one) soon(); });
   };
-  if (root.dataset.live && refresh && window.EventSource) connect();
+  const follow = () => {
+    const live = root.dataset.live && refresh && window.EventSource;
+    if (live && !document.hidden) { if (!stream) connect(); return; }
+    stream?.close();
+    stream = null;
+    state(live ? 'Reconnecting' : '', true);
+  };
+  follow();
+  document.addEventListener('visibilitychange', follow);
+  setInterval(() => { if (document.hidden && page === 'inbox') run(); }, 30000); // the count in its title, and notices
+
+  // A page that comes back from the browser's memory is older than its approvals: it decides nothing, and is
+  // asked for anew.
+  const address = new URL(location.href);
+  address.pathname = address.pathname.replace(/\/(decision|extension|anew)$/, '');
+  window.addEventListener('pagehide', () => { for (const form of $$('form[data-decides]')) form.inert = true; });
+  window.addEventListener('pageshow', e => { if (e.persisted) location.replace(address); });
 
   // Who comes back to this page has not asked for its panel again.
-  const address = new URL(location.href);
   if (address.searchParams.has('do')) { address.searchParams.delete('do'); history.replaceState(null, '', address); }
 
   // Decisions: not twice, not by Enter, and not by a press that was meant for something else: for
@@ -262,24 +324,37 @@
     e.preventDefault();
     if (e.repeat) return;
     const go = button ? e.target : $('button:not([hidden])', e.target.form), name = $('[data-confirm]', e.target.form);
-    if (go.disabled) { hold(name && name.value.trim() !== name.dataset.confirm ? `Nothing was sent: type ${name.dataset.confirm} first.` : 'Nothing was sent: the button is grey.'); return; }
+    if (go.disabled) { hold(name && name.value.trim() !== name.dataset.confirm ? `Nothing was sent: type ${name.dataset.confirm} first.` : 'Nothing was sent: read all arguments first.'); return; }
     go.focus();
     if (!button) stir(key);
     hold(`Enter sends nothing here: press Space for “${go.textContent}”.`);
   });
   document.addEventListener('input', e => { if (e.target.matches('[data-confirm]')) confirms(); });
   confirms();
+  // Words that have not been sent outlive a reload of the page, in this tab.
+  const draft = e => `draft ${e.form.action} ${e.name}`;
+  const words = '[data-decides] :is(textarea, input:not([type], [data-confirm]))';
+  try {
+    for (const e of $$(words)) if (e.value === e.defaultValue) e.value = sessionStorage.getItem(draft(e)) ?? e.value;
+    document.addEventListener('input', ({ target: e }) => { if (e.matches(words)) sessionStorage.setItem(draft(e), e.value); });
+  } catch { /* this browser keeps nothing */ }
   // A panel opens by its own button or key, or because the server has opened it: an address may name a
   // text or an element within a closed panel, and a browser would open it.
-  capture(['click'], e => { mine = e.target.closest('summary')?.parentElement ?? mine; });
+  capture(['click'], e => {
+    mine = e.target.closest('summary')?.parentElement ?? mine;
+    if (e.target.matches('[data-unseen] a')) e.target.closest('details').open = false;
+  });
   document.addEventListener('toggle', e => {
     if (!e.target.matches('details:has([data-decides])')) return;
-    if (!e.target.open) { mine = null; return; }
+    if (!e.target.open) { mine = null; see(); return; }
     stir();
     if (e.target.dataset.open === undefined && e.target !== mine) { e.target.open = false; return; }
     mine = null;
-    if (e.target.matches('#decide details, .choose details')) ($('input:not([type=hidden],[type=radio]), textarea, select', e.target) || $('button:not([hidden])', e.target)).focus();
+    if (e.target.matches('#decide details, .choose details')) enter(e.target);
   }, true);
+  const enter = panel => ($('input:not([type=hidden],[type=radio]), textarea, select', panel) || $('button:not([hidden])', panel)).focus();
+  const opened = $('#decide details[open]'); // by the server, and before this script listened
+  if (opened) enter(opened);
 
   // Copying
   for (const b of $$('[data-copy]')) {
@@ -333,7 +408,7 @@
       case ']': $('[data-next]')?.click(); return true;
       case '[': $('[data-prev]')?.click(); return true;
       case 'c': $('[data-copy=args-json]')?.click(); return true;
-      case '?': $('#menu').open = !$('#menu').open; return true;
+      case '?': { const menu = $('#menu'); if (menu) { menu.open = !menu.open; $('summary', menu).focus(); } return !!menu; }
     }
     return false;
   };
