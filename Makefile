@@ -60,7 +60,7 @@ REPLACING := $(INTEROP)/openapi
 CHECKS := needs format lint modules generated cross test race seeds kills brief interop browser operate
 
 # What its parts run beside Go, make and a C compiler.
-NEEDS := bash caddy cc chromium curl dpkg git ip iptables nginx node npm openssl podman podman-compose python3 runc strace systemd-analyze unshare
+NEEDS := WebKitWebDriver Xvfb bash caddy cc chromium curl dpkg firefox git ip iptables nginx node npm openssl podman podman-compose python3 runc strace systemd-analyze unshare
 
 .DEFAULT_GOAL := test
 .PHONY: help build test fast check needs format lint modules generated cross race seeds kills brief interop matrix browser mcp operate bench faults mutate sim vuln newest release rename-module tools
@@ -102,7 +102,7 @@ interop: ## 2 min | npm, PyPI | third-party clients; RUN='TestEndToEnd/curl' for
 matrix: ## 14 min | npm, PyPI | every client in every state, while another person decides; INTEROPFLAGS=-update writes the table of docs/clients.md
 	cd $(INTEROP) && go test -count=1 -timeout 40m -run '^TestEndToEnd$$/^(prepare|matrix)$$' . -matrix $(INTEROPFLAGS)
 
-browser: ## 90 s | npm, chromium | the pages, against the program; RUN='regexp' for some
+browser: ## 5 min | npm, three browsers | the pages, against the program; RUN='regexp' for some
 	go build -o $(BIN)/ ./cmd/a2a-server
 	cd internal/browser && npm ci --prefer-offline --ignore-scripts --no-fund --no-audit && A2A_SERVER=$(BIN)/a2a-server npx --no-install playwright test $(if $(RUN),-g '$(RUN)')
 

@@ -74,6 +74,14 @@ export class Server {
     return task;
   }
 
+  // decide decides an approval by the API.
+  async decide(approval, decision, headers = {}) {
+    const response = await fetch(`${this.url}/api/v1/approvals/${approval.id}/decision`, {
+      method: 'POST', headers: { 'Content-Type': 'application/json', ...headers }, body: JSON.stringify({ decision, digest: approval.digest }),
+    });
+    if (!response.ok) throw new Error(await response.text());
+  }
+
   // approvals returns the approvals of a task, as the API has them.
   async approvals(task, headers = {}) {
     const response = await fetch(`${this.url}/api/v1/approvals?task=${task}`, { headers });

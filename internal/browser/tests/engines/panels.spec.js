@@ -1,0 +1,85 @@
+// The last step of a decision, on a small screen and a large one: its panel is in sight, with what it
+// decides, and takes no approval of a call that has not been on the screen.
+import { test, expect, sizes } from '../../reader.js';
+
+for (const size of sizes) {
+  test.describe(size.join(' × '), () => {
+    test.use({ size, config: 'gates: [{tool: echo, name: talk}]\n' });
+
+    test('panels are in sight, and name the call', async ({ reader, server }) => {
+      const [one] = await server.approvals((await server.send('/echo Please')).id);
+      const page = `/ui/approvals/${one.id}`;
+      for (const step of ['approve', 'reject']) {
+        await reader.open(page);
+        await reader.press(`#p-${step} > summary`);
+        await reader.until((id) => document.activeElement?.closest(`#p-${id}`)?.open, step);
+        for (const part of ['h2', 'button.go']) expect(await reader.inSight(`#p-${step} ${part}`), `${part} of ${step}`).toBe(true);
+        expect(await reader.inSight(`#p-${step} > summary`), 'the button that closes it').toBe(true);
+      }
+      await reader.follow(`${page}?do=reject`);
+      await reader.until(() => document.activeElement?.matches('#reject-reason'));
+      expect(await reader.inSight('#p-reject button.go')).toBe(true);
+      await reader.type('e'); // a letter of the reason, not the shortcut of Edit
+      expect(await reader.run(() => document.activeElement.value)).toBe('e');
+      expect(await reader.run(() => getComputedStyle(document.querySelector('.keyhint')).display === 'none')).toBe(reader.touch);
+    });
+
+    test('a call is approved after it has been on the screen to its end', async ({ reader, server }) => {
+      const [one] = await server.approvals((await server.send(`/echo ${'A long text. '.repeat(120)}`)).id);
+      await reader.open(`/ui/approvals/${one.id}`);
+      await reader.press('#p-approve > summary');
+      await reader.calm();
+      const grey = await reader.run(() => document.querySelector('#p-approve button.go').disabled);
+      if (size[1] < 500) expect(grey).toBe(true);
+      if (grey) {
+        await reader.press('[data-unseen] a');
+        await reader.run(() => document.querySelector('[data-seen]').scrollIntoView({ block: 'center' }));
+        await reader.calm();
+        await reader.press('#p-approve > summary');
+        await reader.calm();
+      }
+      expect(await reader.run(() => document.querySelector('[data-unseen]').hidden)).toBe(true);
+      await reader.press('#p-approve button.go');
+      await reader.until(() => document.querySelector('#approval')?.dataset.state === 'Approved');
+    });
+
+    test('calls that are decided together stand above their button, and results apart', async ({ reader, server }) => {
+      const all = [];
+      for (const text of ['one', 'two', 'three', 'four', 'five']) all.push((await server.approvals((await server.send(`/echo ${text}`)).id))[0]);
+      await reader.follow(`/ui/batch?${all.map((one) => `id=${one.id}`).join('&')}`);
+      await reader.calm();
+      const last = await reader.box('.together section:last-of-type .box'), button = await reader.box('.together button.go');
+      expect(button.top).toBeGreaterThan(last.bottom);
+      await reader.press('.together button.go');
+      await reader.see('.rows');
+      expect(await reader.run(() => document.querySelector('h1').innerText)).toBe('Results');
+      const glued = await reader.run(() => [...document.querySelectorAll('.rows tbody tr')].flatMap((row) => {
+        const boxes = [...row.children].map((cell) => [...cell.querySelectorAll('.s, a, small')].concat(cell).map((part) => part.getBoundingClientRect())[0]);
+        return boxes.flatMap((a, i) => boxes.slice(i + 1).filter((b) => a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1));
+      }).length);
+      expect(glued, 'cells that overlap').toBe(0);
+      expect(await reader.run(() => [...document.querySelectorAll('.rows .s')].every((state) => state.getClientRects().length === 1)), 'no state is broken').toBe(true);
+      // The page of results has an address of its own: nothing is sent twice.
+      await reader.reload();
+      await reader.until(() => document.querySelector('h1')?.innerText === 'Results');
+      await reader.back();
+      await reader.until(() => /already, by/.test(document.body?.innerText));
+      await reader.forward();
+      await reader.until(() => document.querySelector('h1')?.innerText === 'Results');
+    });
+
+    test('an edit shows all of a text, and the help opens in sight', async ({ reader, server }) => {
+      const [one] = await server.approvals((await server.send('/echo The report is ready, and waits on the second floor')).id);
+      await reader.open(`/ui/approvals/${one.id}/edit`);
+      const cut = await reader.run(() => { const e = document.querySelector('#fields textarea'); return [e.scrollWidth > e.clientWidth, e.scrollHeight > e.clientHeight]; });
+      expect(cut).toEqual([false, false]);
+      await reader.open(`/ui/approvals/${one.id}`);
+      await reader.calm();
+      await reader.run(() => scrollTo(0, document.body.scrollHeight));
+      await reader.key('?');
+      await reader.until(() => document.querySelector('#menu').open);
+      const { top, bottom, height } = await reader.box('#menu .pop');
+      expect([top >= 0, bottom <= height + 1]).toEqual([true, true]);
+    });
+  });
+}
