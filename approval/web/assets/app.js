@@ -335,6 +335,7 @@
   const draft = e => `draft ${e.form.action} ${e.name}`;
   const words = '[data-decides] :is(textarea, input:not([type], [data-confirm]))';
   try {
+    if (page === 'signin') sessionStorage.clear(); // another person may come
     for (const e of $$(words)) if (e.value === e.defaultValue) e.value = sessionStorage.getItem(draft(e)) ?? e.value;
     document.addEventListener('input', ({ target: e }) => { if (e.matches(words)) sessionStorage.setItem(draft(e), e.value); });
   } catch { /* this browser keeps nothing */ }
