@@ -27,11 +27,12 @@ const maxTogether, maxTogetherBytes = 20, 64 << 10
 
 type batchItem struct {
 	row
-	Args   []leaf
-	Words  []run // of the tool or gate, all of them
-	Why    string
-	Result badge
-	Ran    string
+	Args    []leaf
+	Words   []run // of the tool or gate, all of them
+	Why     string
+	Without string // address of the same list without it; "": it is the only one
+	Result  badge
+	Ran     string
 }
 
 func showBatch(v *visit) error {
@@ -71,6 +72,17 @@ func showBatch(v *visit) error {
 		bytes += bytesOf(&d.Approval)
 		gates[one.Gate], p.Gate = true, one.Gate
 		p.Items = append(p.Items, one)
+	}
+	for i := range p.Items {
+		without := url.Values{}
+		for n := range p.Items {
+			if n != i {
+				without.Add("id", p.Items[n].ID)
+			}
+		}
+		if len(without) > 0 {
+			p.Items[i].Without = v.link("/batch?" + without.Encode())
+		}
 	}
 	p.Mixed, p.Same = len(gates) > 1, sameCalls(p.Items)
 	return v.show(http.StatusOK, "batch", fmt.Sprintf("Decide %d together", len(p.Items)), "", p)

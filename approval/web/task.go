@@ -254,7 +254,7 @@ func (t *timeline) answered(m *modelAnswer) *answered {
 		return &one
 	}
 	one.Step, one.Took = fmt.Sprint("Step ", m.Step), (time.Duration(m.DurationMS) * time.Millisecond).String()
-	if t.By.May(auth.Admin) == nil {
+	if t.requester.By.May(auth.Admin) == nil {
 		one.Prompt = t.link(fmt.Sprintf("/tasks/%s/prompts/%d", url.PathEscape(t.d.Task.ID), m.Step))
 	}
 	return &one

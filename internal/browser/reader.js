@@ -220,8 +220,11 @@ export const test = base.extend({
     }
     const touch = width < 1000 && project.name === 'chromium';
     const context = await engine.newContext({ viewport: { width, height }, timezoneId: zone, hasTouch: touch, isMobile: touch || undefined });
-    await use(new PlaywrightReader(await context.newPage(), server, touch));
+    const page = await context.newPage(), errors = [];
+    page.on('pageerror', (err) => errors.push(err.message));
+    await use(new PlaywrightReader(page, server, touch));
     await context.close();
+    expect(errors, 'errors in the page').toEqual([]);
   },
 });
 export { expect, zone };

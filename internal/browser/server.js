@@ -103,6 +103,13 @@ export const test = base.extend({
     await use(server);
     await server.stop();
   },
+  // An error in a page's script fails the test.
+  page: async ({ page }, use) => {
+    const errors = [];
+    page.on('pageerror', (err) => errors.push(err.message));
+    await use(page);
+    expect(errors).toEqual([]);
+  },
 });
 
 // followLink goes to a path as a link on the pages does. An address that is typed in, as by page.goto, opens

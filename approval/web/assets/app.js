@@ -119,11 +119,18 @@
     const at = $('#picked');
     if (!at) return;
     const boxes = $$('input[form=batch]'), on = boxes.filter(b => b.checked);
-    at.textContent = on.length ? `${on.length} selected` : 'Select approvals of one gate to decide them together. High risk, destructive calls and questions are decided one by one.';
-    const button = $('#batch button');
+    const button = $('#batch .go'), all = $('#all');
     button.disabled = !on.length;
+    set(button, `Review ${on.length || 'the'} selected…`);
+    all.hidden = false;
+    set(all, on.length < boxes.length ? 'Select all' : 'Select none');
   };
   document.addEventListener('change', e => { if (e.target.matches('input[form=batch]')) picked(); });
+  $('#all')?.addEventListener('click', () => {
+    const boxes = $$('input[form=batch]'), on = boxes.some(b => !b.checked);
+    for (const b of boxes) b.checked = on;
+    picked();
+  });
   picked();
 
   // An approval: say that it was decided, and leave the page as it is.
@@ -218,6 +225,7 @@
   let stream = null, timer = null, busy = false, again = false, took = 0;
   const state = (text, off) => {
     const at = $('#live-state');
+    if (!at) return; // as on the page for signing in
     at.hidden = !text;
     set(at, text);
     at.classList.toggle('off', !!off);
@@ -323,7 +331,7 @@
     if (e.key !== 'Enter' || !button && !e.target.matches('[data-decides] input:not([type=checkbox], [type=radio])')) return;
     e.preventDefault();
     if (e.repeat) return;
-    const go = button ? e.target : $('button:not([hidden])', e.target.form), name = $('[data-confirm]', e.target.form);
+    const go = button ? e.target : $('button:not([hidden], [data-close])', e.target.form), name = $('[data-confirm]', e.target.form);
     if (go.disabled) { hold(name && name.value.trim() !== name.dataset.confirm ? `Nothing was sent: type ${name.dataset.confirm} first.` : 'Nothing was sent: read all arguments first.'); return; }
     go.focus();
     if (!button) stir(key);
@@ -344,6 +352,7 @@
   capture(['click'], e => {
     mine = e.target.closest('summary')?.parentElement ?? mine;
     if (e.target.matches('[data-unseen] a')) e.target.closest('details').open = false;
+    if (e.target.matches('[data-close]')) { const panel = e.target.closest('details'); panel.open = false; $('summary', panel).focus(); }
   });
   document.addEventListener('toggle', e => {
     if (!e.target.matches('details:has([data-decides])')) return;
@@ -353,7 +362,8 @@
     mine = null;
     if (e.target.matches('#decide details, .choose details')) enter(e.target);
   }, true);
-  const enter = panel => ($('input:not([type=hidden],[type=radio]), textarea, select', panel) || $('button:not([hidden])', panel)).focus();
+  const enter = panel => ($('input:not([type=hidden],[type=radio]), textarea, select', panel) || $('button:not([hidden], [data-close])', panel)).focus();
+  for (const b of $$('[data-close]')) b.hidden = false;
   const opened = $('#decide details[open]'); // by the server, and before this script listened
   if (opened) enter(opened);
 

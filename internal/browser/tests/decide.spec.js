@@ -170,7 +170,7 @@ test.describe('several calls of one gate', () => {
     for (const text of ['one', 'two', 'three']) all.push(await asks(server, `/echo ${text}`));
     await page.goto(`${server.url}/ui/`);
     for (const one of all.slice(0, 2)) await page.locator(`tr[data-id="${one.id}"] input[type=checkbox]`).check();
-    await page.getByRole('button', { name: /Review the selected/ }).click();
+    await page.getByRole('button', { name: 'Review 2 selected…' }).click();
     await expect(page.getByRole('heading', { level: 1 })).toContainText('Decide these 2 calls together');
     await fetch(`${server.url}/api/v1/approvals/${all[0].id}/decision`, {
       method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ decision: 'reject', digest: all[0].digest }),
