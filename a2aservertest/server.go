@@ -107,10 +107,9 @@ func (s *Server) ready() bool {
 	return resp.StatusCode == http.StatusOK
 }
 
-// Text returns the text of a task's results: all text parts of its artifacts, each ended by a
-// line break. A part that already ends with a line break gets no other, so that lines that a
-// tool publishes while it runs give the same text in chunks of any size. A result that is an
-// object appears as JSON.
+// Text returns the text of a task's results: the text parts of its artifacts, with a line break
+// between two parts unless the first ends in a break, so that lines that a tool publishes while it
+// runs give the same text in chunks of any size. A result that is an object appears as JSON.
 func (s *Server) Text(t *a2a.Task) string {
 	var all strings.Builder
 	begun := true // all is at the beginning of a line

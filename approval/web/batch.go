@@ -30,7 +30,7 @@ type batchItem struct {
 	Args    []leaf
 	Words   []run // of the tool or gate, all of them
 	Why     string
-	Without string // address of the same list without it; "": it is the only one
+	Without string // address of the list without it; "": it is alone
 	Result  badge
 	Ran     string
 }
@@ -152,7 +152,7 @@ func decideBatch(v *visit) error {
 	return nil
 }
 
-// showResults lists what became of the calls that were decided together. Its address names them, with the
+// showResults lists the outcomes of calls that were decided together. Its address names them, with the
 // reason why a decision was refused; the states are those of the approvals.
 func showResults(v *visit) error {
 	q := v.r.URL.Query()

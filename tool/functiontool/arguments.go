@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strings"
+	"unicode"
 
 	"a2a-server/tool"
 )
@@ -22,6 +24,8 @@ func newBase[A any](c Config, noFunction bool) (*base, error) {
 	switch {
 	case c.Name == "":
 		return nil, errors.New("make a tool from a function: it needs a name")
+	case strings.ContainsFunc(c.Name, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }):
+		return nil, fmt.Errorf("make tool %q from a function: messages name tools by a single word: write letters, digits, _ and -", c.Name)
 	case noFunction:
 		return nil, fmt.Errorf("make tool %q from a function: the function is nil", c.Name)
 	}

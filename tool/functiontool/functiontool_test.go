@@ -373,3 +373,42 @@ func TestNewPoller(t *testing.T) {
 		t.Error("a job without Poll is accepted")
 	}
 }
+
+// A keyword that the schema would lose is an error: a minimum guards money.
+func TestLostKeywords(t *testing.T) {
+	t.Parallel()
+	config := functiontool.Config{Name: "refund"}
+	for name, err := range map[string]error{
+		"minmum=5": newError(functiontool.New(config, returnsArgs[struct {
+			Cents int `json:"cents" jsonschema:"minmum=5"`
+		}])),
+		"minimum=abc": newError(functiontool.New(config, returnsArgs[struct {
+			Cents int `json:"cents" jsonschema:"minimum=abc"`
+		}])),
+		"default=x": newError(functiontool.New(config, returnsArgs[struct {
+			Cents int `json:"cents" jsonschema:"default=x,description=of the refund"`
+		}])),
+		"maxLength=5": newError(functiontool.New(config, returnsArgs[struct {
+			Cents int `json:"cents" jsonschema:"maxLength=5"`
+		}])),
+		"minimum=1 has": newError(functiontool.New(config, returnsArgs[struct {
+			Order string `json:"order" jsonschema:"minimum=1"`
+		}])),
+		`"re fund"`: newError(functiontool.New(functiontool.Config{Name: "re fund"}, returnsArgs[struct{}])),
+	} {
+		if err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("New() = %v, want an error about %s", err, name)
+		}
+	}
+	if _, err := functiontool.New(config, returnsArgs[struct {
+		Cents  int         `json:"cents" jsonschema:"minimum=1,maximum=5000,default=100,enum=100,enum=200,example=100"`
+		Rate   json.Number `json:"rate" jsonschema:"exclusiveMinimum=0,multipleOf=0.5"`
+		Order  string      `json:"order" jsonschema:"type=string,pattern=^[A-Z]\\,?[0-9]+$,minLength=2,format=order,title=Order"`
+		Others []string    `json:"others" jsonschema:"minItems=1,uniqueItems=true,enum=a,enum=b"`
+		Urgent bool        `json:"urgent" jsonschema:"default=false"`
+	}]); err != nil {
+		t.Errorf("New() = %v", err)
+	}
+}
+
+func newError(_ tool.CallableTool, err error) error { return err }

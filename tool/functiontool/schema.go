@@ -29,10 +29,7 @@ func schemaOf(t reflect.Type) (_ map[string]any, err error) {
 	var wrong error
 	r := jsonschema.Reflector{Anonymous: true, Namer: namer(), Mapper: func(t reflect.Type) *jsonschema.Schema {
 		wrong = errors.Join(wrong, checkTags(t))
-		if t == reflect.TypeFor[json.Number]() { // the library treats it as the string that it is in Go
-			return &jsonschema.Schema{Type: "number"}
-		}
-		return nil
+		return numbers(t)
 	}}
 	r.LookupComment = func(t reflect.Type, name string) string {
 		if name == "" {

@@ -1,11 +1,16 @@
 package functiontool
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/invopop/jsonschema"
 )
 
 // keyword matches the beginning of an element of a tag with keywords.
@@ -39,6 +44,40 @@ func plainTag(f reflect.StructField) (string, error) {
 	return "", nil
 }
 
+// checkKeywords returns an error for a keyword of a field's tag that is lost: it is unknown, its value
+// cannot be read, or the field has another type. The library drops it without a word.
+func checkKeywords(f reflect.StructField) error {
+	var errs []error
+	schema := func(tag string) string {
+		f := reflect.StructField{Name: "F", Type: f.Type, Tag: reflect.StructTag(`json:"f" jsonschema:` + strconv.Quote(tag))}
+		raw, _ := json.Marshal((&jsonschema.Reflector{Anonymous: true, Mapper: numbers}).ReflectFromType(reflect.StructOf([]reflect.StructField{f}))) // "" if it cannot be encoded: the schema of all says so
+		return string(raw)
+	}
+	tag := strings.ReplaceAll(f.Tag.Get("jsonschema"), `\,`, "\x00")
+	for part := range strings.SplitSeq(tag, ",") {
+		part = strings.ReplaceAll(part, "\x00", `\,`)
+		name, value, _ := strings.Cut(part, "=")
+		if !keyword.MatchString(part) || value == "false" || slices.Contains(unseen, name) {
+			continue
+		}
+		if schema(part) == schema("") {
+			errs = append(errs, fmt.Errorf("field %s: jsonschema:%q: %s has no effect on a %v: correct the keyword or its value", f.Name, f.Tag.Get("jsonschema"), part, f.Type))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// unseen are keywords that may repeat the type.
+var unseen = []string{"type", "anchor"}
+
+// numbers is the schema of json.Number, which the library treats as the string that it is in Go.
+func numbers(t reflect.Type) *jsonschema.Schema {
+	if t == reflect.TypeFor[json.Number]() {
+		return &jsonschema.Schema{Type: "number"}
+	}
+	return nil
+}
+
 // checkTags returns the errors of the tags of a struct's fields, embedded structs included.
 func checkTags(t reflect.Type) error {
 	if t.Kind() != reflect.Struct {
@@ -48,7 +87,7 @@ func checkTags(t reflect.Type) error {
 	for i := range t.NumField() {
 		f := t.Field(i)
 		_, err := plainTag(f)
-		errs = append(errs, err)
+		errs = append(errs, err, checkKeywords(f))
 		if f.Anonymous {
 			errs = append(errs, checkTags(f.Type))
 		}
