@@ -4,12 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"a2a-server/internal/adminsocket"
 	"a2a-server/internal/app/config"
+	"a2a-server/internal/debugapi"
 	"a2a-server/internal/toolset"
 )
 
@@ -50,55 +52,56 @@ func (s *Server) Reload() error {
 	return err
 }
 
-// reload is [Server.Reload]. It returns the keys that have changed and need a restart.
-func (s *Server) reload() (restart []string, err error) {
+// reload is [Server.Reload]. It returns the keys that need a restart, and the warnings that it logs.
+func (s *Server) reload() (done debugapi.Reloaded, err error) {
 	defer func() { s.monitor.metrics.Reloaded(err) }()
 	r := &s.reloads
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
-		return nil, errors.New("a2aserver: the server is closed, so it cannot reload")
+		return done, errors.New("a2aserver: the server is closed, so it cannot reload")
 	}
 	// For itself, and first: a key that was revoked must not stay valid because something
 	// else is broken, or takes its time.
 	if err := s.authentication.reload(); err != nil {
-		return nil, fmt.Errorf("reload: %w", err)
+		return done, fmt.Errorf("reload: %w", err)
 	}
-	warn(s.log, config.InertRoles(callers(s.config, s.apiKeys)))
+	warnings := config.InertRoles(callers(s.config, s.apiKeys))
+	defer func() { warn(s.log, warnings) }()
 	read, err := s.given.load()
 	if err != nil {
-		return nil, fmt.Errorf("reload: %w", err)
+		return done, fmt.Errorf("reload: %w", err)
 	}
 	if s.files != nil { // it would notice new keys by itself, a little later
 		if err := s.files.Reload(); err != nil {
-			return nil, fmt.Errorf("reload: %w", err)
+			return done, fmt.Errorf("reload: %w", err)
 		}
 	}
 	before := s.tools.Load()
 	conf, restart := config.Reloaded(s.config, read)
 	if s.admin != nil {
 		if err := adminsocket.CheckPrograms(s.config, conf, os.Geteuid()); err != nil {
-			return nil, fmt.Errorf("reload: %w", err)
+			return done, fmt.Errorf("reload: %w", err)
 		}
 	}
 	cache, err := s.given.cacheFolder(conf)
 	if err != nil {
-		return nil, fmt.Errorf("reload: %w", err)
+		return done, fmt.Errorf("reload: %w", err)
 	}
 	routes, unread, err := s.given.routes(conf, s.own)
 	if err != nil {
-		return nil, fmt.Errorf("reload: %w", err)
+		return done, fmt.Errorf("reload: %w", err)
 	}
 	next, err := toolset.New(s.given.tools(conf, s.own, cache), before)
 	if err != nil {
-		return nil, fmt.Errorf("reload: %w", err)
+		return done, fmt.Errorf("reload: %w", err)
 	}
-	listed, warnings, late, err := next.Check(toolset.ListTime)
+	listed, problems, late, err := next.Check(toolset.ListTime)
 	if err != nil {
-		return nil, fmt.Errorf("reload: %w", errors.Join(err, next.Close(before)))
+		return done, fmt.Errorf("reload: %w", errors.Join(err, next.Close(before)))
 	}
-	warn(s.log, append(warnings, unread...))
-	warn(s.log, s.given.warnRoles(conf, s.apiKeys))
+	undecidable, unmet := s.given.roleProblems(conf, s.apiKeys)
+	warnings = slices.Concat(warnings, problems, unread, unmet, undecidable)
 	s.tools.Store(next)
 	next.Start()
 	s.notify.SetRoutes(routes) // first: the rows of a new route find it
@@ -119,9 +122,11 @@ func (s *Server) reload() (restart []string, err error) {
 	// The server would notice new keys of its own by itself, too.
 	if err := s.keys.Reload(); err != nil {
 		s.log.Error().Err(err).Msg("the server's own keys were not read: the keys in use stay")
+		done.Warnings = []string{"the server's own keys were not read, and the keys in use stay: " + err.Error()}
 	}
 	s.log.Info().Str("tools", s.toolNames()).Str("tools_for_some", s.reservedTools()).Msg("the tools, secrets and gates of the configuration were reloaded")
-	return restart, nil
+	done.Restart, done.Warnings = restart, append(done.Warnings, warnings...)
+	return done, nil
 }
 
 // listLate lists the tools of a state once more, with more time, because a server of tools had

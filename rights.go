@@ -26,26 +26,28 @@ func (c *Config) checkRoles(conf *config.Config, keys *apikey.Authenticator) err
 	for _, text := range config.InertRoles(callers(conf, keys)) {
 		errs = append(errs, fmt.Errorf("%w: auth: %s", ErrConfig, text))
 	}
-	for _, text := range c.warnRoles(conf, keys) {
+	undecidable, warnings := c.roleProblems(conf, keys)
+	warn(c.Log, warnings)
+	for _, text := range undecidable {
 		errs = append(errs, fmt.Errorf("%w: %s", ErrConfig, text))
 	}
 	return errors.Join(errs...)
 }
 
-// warnRoles logs the roles of a configuration that nothing names, and the roles of approvers that no caller has. It
-// returns the gates that no caller may decide. A program with rules or callers of its own may know more.
-func (c *Config) warnRoles(conf *config.Config, keys *apikey.Authenticator) (undecidable []string) {
+// roleProblems returns the gates that no caller may decide, and warnings about the roles of a configuration that
+// nothing names and the roles of approvers that no caller has. A program with rules or callers of its own may know
+// more.
+func (c *Config) roleProblems(conf *config.Config, keys *apikey.Authenticator) (undecidable, warnings []string) {
 	if c.Policy != nil || len(c.Hooks) > 0 || c.Decider != nil || c.Confirm != nil {
-		return nil
+		return nil, nil
 	}
 	all := callers(conf, keys)
-	warn(c.Log, config.UnnamedRoles(conf, all))
+	warnings = config.UnnamedRoles(conf, all)
 	if c.Authenticator != nil {
-		return nil
+		return nil, warnings
 	}
-	undecidable, warnings := config.UnmetApprovers(conf, all)
-	warn(c.Log, warnings)
-	return undecidable
+	undecidable, unmet := config.UnmetApprovers(conf, all)
+	return undecidable, append(warnings, unmet...)
 }
 
 // unreached returns the count of tasks that no caller may see; nil: the program that embeds the server knows

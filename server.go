@@ -101,7 +101,8 @@ func New(c Config) (_ *Server, err error) {
 	}
 	s.files, s.authentication, s.push, s.planner = p.files, p.authentication, p.push, p.planner
 	warn(s.log, config.InertRoles(callers(conf, s.apiKeys)))
-	warn(s.log, c.warnRoles(conf, s.apiKeys))
+	undecidable, unmet := c.roleProblems(conf, s.apiKeys)
+	warn(s.log, append(unmet, undecidable...))
 	if s.limits = limits.Derive(&conf.Limits, s.authenticator != nil, limits.OfProcess()); c.Inside.Limits != nil {
 		c.Inside.Limits(&s.limits)
 	}

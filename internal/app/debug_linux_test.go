@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"a2a-server/auth/apikey"
 	"a2a-server/internal/app"
 )
 
@@ -42,7 +43,7 @@ func TestDebugCommands(t *testing.T) {
 		t.Errorf("at a URL, log level exits with %d and says %q", code, stderr)
 	}
 
-	s.want(0, "", "log", "level", "debug")
+	s.want(0, "the level of the log is debug until the next reload\n", "log", "level", "debug")
 	s.ask("to=bob amount=5")
 	if !s.logged(`"message":"request"`) || !s.logged("the level of the log was changed") {
 		t.Error("at the level debug no request is logged")
@@ -65,7 +66,11 @@ func TestDebugRefusals(t *testing.T) {
 func TestReloadCommand(t *testing.T) {
 	t.Parallel()
 	c := withFile(t, "")
-	text := fmt.Sprintf("listen: 127.0.0.1:0\ndata: %s\nauth: {socket: [{uid: %d, subject: ann, tenant: acme, roles: [admin]}]}\ninsecure_no_auth: true\nlimits: {grace: 1s}\n", filepath.Join(c.folder, "data"), os.Getuid())
+	text := fmt.Sprintf("listen: 127.0.0.1:0\ndata: %s\nauth: {keys: {file: keys.yaml}, socket: [{uid: %d, subject: ann, tenant: acme, roles: [admin]}]}\nlimits: {grace: 1s}\n", filepath.Join(c.folder, "data"), os.Getuid())
+	keys := filepath.Join(c.folder, "keys.yaml")
+	if _, err := apikey.Add(keys, apikey.Key{ID: "alice", Roles: []string{"requester", "salez"}}, false /* replace */); err != nil {
+		t.Fatal(err)
+	}
 	write := func(more string) {
 		t.Helper()
 		if err := os.WriteFile(c.file, []byte(text+more), 0o600); err != nil {
@@ -73,22 +78,34 @@ func TestReloadCommand(t *testing.T) {
 		}
 	}
 	write("")
-	serveConfig(t, c)
+	s := serveConfig(t, c)
 	for _, tc := range []struct {
 		more string
 		code int
 		want string
 	}{
-		{"", 0, "the configuration was reloaded\n"},
-		{"agent: {name: other}\n", 0, "the configuration was reloaded; these keys need a restart: agent.name\n"},
+		{"", 0, "the configuration was reloaded\nwarning: the role salez has no effect: "},
+		{"gates: [{tool: echo, approvers: {roles: [sales]}}]\n", 0, "\nwarning: " + c.file + `:5:33: gates[0].approvers: no caller has the role "sales"; did you mean salez?; no caller may decide calls of this gate`},
+		{"agent: {name: other}\n", 0, "the configuration was reloaded; these keys need a restart: agent.name\nwarning: "},
 		{"tool: []\n", 2, "there is no such key"},
-		{"tools: [{command: x}]\n", 1, "a2a-server.yaml:6:"},
+		{"tools: [{command: x}]\n", 1, "a2a-server.yaml:5:"},
 	} {
 		write(tc.more)
 		var out bytes.Buffer
 		if code := app.Run(t.Context(), []string{"reload", "--config", c.file}, environment(), nil, &out, &out); code != tc.code || !strings.Contains(out.String(), tc.want) {
 			t.Errorf("with %q reload exits with %d and says %q, want %d and %q", tc.more, code, out.String(), tc.code, tc.want)
 		}
+		if refused := s.logged("the configuration was not reloaded"); refused != (tc.code == 1) {
+			t.Errorf("after %q the log says that the configuration was not reloaded: %t", tc.more, refused)
+		}
+	}
+	write("")
+	if err := os.Chmod(keys, 0o644); err != nil { //nolint:gosec // which the server refuses
+		t.Fatal(err)
+	}
+	s.want(1, "chmod 600", "reload")
+	if !s.logged(`chmod 600 `) {
+		t.Error("the log does not say why the keys were not reloaded")
 	}
 }
 

@@ -47,7 +47,8 @@ type Resumed struct {
 
 // Reloaded is the answer of [ReloadPath] when the configuration was reloaded; else it is the reason.
 type Reloaded struct {
-	Restart []string `json:"restart,omitempty"` // keys that have changed, and need a restart
+	Restart  []string `json:"restart,omitempty"`  // keys that have changed, and need a restart
+	Warnings []string `json:"warnings,omitempty"` // about the new configuration, as in the log
 }
 
 // Config configures a handler. All fields but SetLevel and Backup are required.
@@ -60,8 +61,7 @@ type Config struct {
 	BackedUp func(ctx context.Context, moment time.Time) error // is told of each backup that was verified
 	// Resume lets a restored store continue, for a caller that may do [auth.Admin].
 	Resume func(ctx context.Context, by auth.Principal) (moment time.Time, was bool, err error)
-	// Reload reads the configuration again, and returns the keys that need a restart.
-	Reload func() (restart []string, err error)
+	Reload func() (Reloaded, error) // reads the configuration again
 	Log    zerolog.Logger
 }
 
@@ -196,11 +196,12 @@ func (c *Config) resume(w http.ResponseWriter, r *http.Request, by auth.Principa
 // reload reads the configuration again.
 func (c *Config) reload(w http.ResponseWriter, _ *http.Request, by auth.Principal) {
 	c.Log.Info().Str("by", by.Subject).Msg("a reload was asked for")
-	restart, err := c.Reload()
+	reloaded, err := c.Reload()
 	if err != nil {
+		c.Log.Error().Err(err).Str("by", by.Subject).Msg("the configuration was not reloaded and stays as it was; keys and certificates are reloaded separately")
 		http.Error(w, err.Error(), http.StatusConflict)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(Reloaded{restart}) // the client may be gone
+	_ = json.NewEncoder(w).Encode(reloaded) // the client may be gone
 }

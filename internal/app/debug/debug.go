@@ -70,7 +70,10 @@ func level(p *cli.Program) *cobra.Command {
 	}, "", false /* prints */)
 	c.Args = word("a level", debugapi.Levels())
 	return c.Do(func(ctx context.Context, s *remote.Server, args []string) error {
-		_, err := s.OnSocket(ctx, http.MethodPost, debugapi.LevelPath+args[0])
+		if _, err := s.OnSocket(ctx, http.MethodPost, debugapi.LevelPath+args[0]); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintf(p.Stdout, "the level of the log is %s until the next reload\n", args[0])
 		return err
 	})
 }
