@@ -43,7 +43,7 @@ func (c *Config) authentication(conf *config.Config, files *tlsfiles.Files, own 
 	if file := conf.Auth.Keys.File; file != "" {
 		var err error
 		if a.apiKeys, err = apikey.New(apikey.Config{Header: conf.Auth.Keys.Header, File: file, Tenant: conf.Auth.Tenant, Now: c.Now}); err != nil {
-			return a, fmt.Errorf("%w: auth.keys: %w", ErrConfig, err)
+			return a, fmt.Errorf("%w: %s%w", ErrConfig, conf.Problem("auth.keys.file"), err) // a problem without a text ends with a colon
 		}
 		all, a.schemes = append(all, a.apiKeys), append(a.schemes, keyScheme(conf.Auth.Keys.Header))
 	}

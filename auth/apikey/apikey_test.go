@@ -304,7 +304,7 @@ func TestNewRefuses(t *testing.T) {
 		says string
 	}{
 		"no file":         {Config{}, "no API key file"},
-		"a missing file":  {Config{File: file + "x"}, "create it with a2a-server keys add"},
+		"a missing file":  {Config{File: file + "x"}, "x: correct auth.keys.file or --file, or create the file with a2a-server keys add"},
 		"a folder":        {Config{File: filepath.Dir(file)}, "not a regular file"},
 		"a name in parts": {Config{File: file, Name: "a:b"}, "no colon"},
 		"a bad header":    {Config{File: file, Header: "X-Key\r\n"}, "name of a header field"},

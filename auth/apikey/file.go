@@ -66,7 +66,7 @@ func Load(path string) ([]Key, error) {
 func readFile(path string) ([]byte, error) {
 	text, err := privatefile.Read(path, maxFile)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("no API key file at %s: create it with a2a-server keys add ID --role ROLE --file %[1]s: %[2]w", path, fs.ErrNotExist)
+		return nil, fmt.Errorf("no API key file at %s: correct auth.keys.file or --file, or create the file with a2a-server keys add ID --role ROLE --file %[1]s: %[2]w", path, fs.ErrNotExist)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("API keys: %w", err)

@@ -161,12 +161,12 @@ func TestKeysRefuse(t *testing.T) {
 		"keys add bob --role admin --file " + broken:                 {cli.ExitFailure, `keys\.yaml:1:\d+: \[0\]\.sha256: is missing`},
 		"keys add bob --role admin --file " + open:                   {cli.ExitFailure, `chmod 600`},
 		"keys add bob --role admin --file /nowhere/keys.yaml":        {cli.ExitFailure, `/nowhere`},
-		"keys list --file /nowhere.yaml":                             {cli.ExitFailure, `create it with a2a-server keys add`},
+		"keys list --file /nowhere.yaml":                             {cli.ExitFailure, `correct auth\.keys\.file or --file, or create the file with a2a-server keys add`},
 		"keys list --file " + broken:                                 {cli.ExitFailure, `is missing`},
 		"keys list -o yaml" + file:                                   {cli.ExitUsage, `no form of output`},
 		"keys revoke" + file:                                         {cli.ExitUsage, `keys revoke takes the id`},
 		"keys revoke alise" + file:                                   {cli.ExitFailure, `did you mean alice\?`},
-		"keys revoke alice --file /nowhere.yaml":                     {cli.ExitFailure, `create it with a2a-server keys add`},
+		"keys revoke alice --file /nowhere.yaml":                     {cli.ExitFailure, `correct auth\.keys\.file or --file, or create the file with a2a-server keys add`},
 	} {
 		t.Run(args, func(t *testing.T) {
 			t.Parallel()
@@ -237,6 +237,8 @@ func TestKeysNeedATenant(t *testing.T) {
 	if _, err := os.Stat(d.file); err == nil {
 		t.Error("a key was added")
 	}
+	_, _, says := d.run("config", "check", "--config", none)
+	look(t, "config check", says, []string{`without\.yaml:1:21: auth\.keys\.file: no API key file at .*: correct auth\.keys\.file`})
 	conf := write(t, "a2a-server.yaml", "auth: {tenant: acme, keys: {file: "+d.file+"}}\ngates: [{tool: '*', approvers: {roles: [sre]}}]\n")
 	for args, says := range map[string]string{
 		"e --role viewer --tenant acme": "", "c --role admin --role requester": "", "d --role viewer --rule-role sre --config " + conf: "",
@@ -246,6 +248,10 @@ func TestKeysNeedATenant(t *testing.T) {
 			t.Errorf("%s: stderr is %q, want %q", args, how, says)
 		}
 	}
+	known, _ := d.must("keys", "list", "--config", conf)
+	alone, _ := d.must("keys", "list")
+	look(t, "the list with the configuration", known, []string{`(?m)^c +person +– +acme +`})
+	look(t, "the list of the file alone", alone, []string{`(?m)^c +person +– +– +`})
 }
 
 // What people type, and what is in files, does not reach a terminal as control characters.

@@ -253,17 +253,23 @@ func endOf(text string, now time.Time) (time.Time, error) {
 }
 
 func list(p *cli.Program) *cobra.Command {
-	c := &cobra.Command{Use: "list", Short: "list the API keys in the file, with their owners and roles"}
+	c := &cobra.Command{Use: "list", Short: "list the API keys in the file, with their owners and roles",
+		Long: "With the configuration of the server, the tenant of a key without its own is auth.tenant.\n"}
 	as := cli.OutputFlag(c)
 	file := keyFileFlags(c)
 	c.RunE = func(*cobra.Command, []string) error {
-		path, _, err := find(p, file)
+		path, conf, err := find(p, file)
 		if err != nil {
 			return err
 		}
 		keys, err := apikey.Load(path)
 		if err != nil {
 			return err
+		}
+		for i := range keys {
+			if named(p, file) {
+				keys[i].Tenant = cmp.Or(keys[i].Tenant, conf.Auth.Tenant)
+			}
 		}
 		all := keysJSON(keys, time.Now())
 		lines := []string{"ID\tKIND\tPERSON\tTENANT\tROLES\tCREATED\tEXPIRES\tSTATE"}
