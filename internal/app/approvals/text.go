@@ -157,7 +157,7 @@ func byText(by *client.Principal) string {
 }
 
 // WaitsText says that a task waits for an approval: for whose votes, or else, unless the caller only
-// watches, why they may not decide it.
+// watches, for whose decision. 'approvals show' tells why the caller may not decide it.
 func WaitsText(d *client.ApprovalDetail, watches bool) string {
 	a := &d.Approval
 	text := "it waits for approval " + remote.ShortID(a.ID) + " of " + visible.Line(a.Tool)
@@ -167,7 +167,11 @@ func WaitsText(d *client.ApprovalDetail, watches bool) string {
 	case watches:
 		return text
 	}
-	return text + ": " + visible.Text(d.May.WhyNot) + ". The result follows by itself"
+	text += " by another person"
+	if names := a.Approvers.String(); names != "" {
+		text += " (" + visible.Line(names) + ")"
+	}
+	return text + "; the result follows by itself"
 }
 
 // votesText returns how far the votes of an approval are.

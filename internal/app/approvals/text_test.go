@@ -110,8 +110,13 @@ func TestVotesAreShown(t *testing.T) {
 	if got, want := WaitsText(&client.ApprovalDetail{Approval: a}, false), waits+"1 of 2: key:bob"; !strings.HasPrefix(got, want) {
 		t.Errorf("a task waits: %q, want %q", got, want)
 	}
-	if got, want := WaitsText(&client.ApprovalDetail{Approval: client.Approval{ID: "1", Tool: "pay"}, May: client.May{WhyNot: "no"}}, false), waits+"no. The result follows by itself"; got != want {
-		t.Errorf("a task waits: %q, want %q", got, want)
+	for want, approvers := range map[string]*client.Approvers{
+		"another person": nil, "another person (role finance or corp:bob\\u202e)": {Roles: []string{"finance"}, Subjects: []string{"corp:bob\u202e"}},
+	} {
+		want = strings.TrimSuffix(waits, ": ") + " by " + want + "; the result follows by itself"
+		if got := WaitsText(&client.ApprovalDetail{Approval: client.Approval{ID: "1", Tool: "pay", Approvers: approvers}, May: client.May{WhyNot: "no"}}, false); got != want {
+			t.Errorf("a task waits: %q, want %q", got, want)
+		}
 	}
 	if got, want := decidedText("a2a-server approvals list", "1", client.Approve, &client.Decided{Approval: &a, Caller: client.Principal{Subject: "key:bob"}}), "1 waits for more votes: 1 of 2: key:bob"; !strings.HasPrefix(got, want) {
 		t.Errorf("the vote is confirmed as %q, want %q", got, want)
