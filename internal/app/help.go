@@ -21,7 +21,7 @@ const firstCommands = `  serve              start the server
   send MESSAGE       send a message such as "/echo hello", and follow its task
   approvals list     list the calls that wait for a decision
   approvals approve  let a call run, and see its result
-  tools list         list the tools and their gates
+  tools list         list the tools of the local configuration, and their gates
   help serve         list the settings of the server
 
 'a2a-server help' lists all commands, 'a2a-server help COMMAND' describes one.`

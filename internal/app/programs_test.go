@@ -62,7 +62,7 @@ func TestLastWordsOfAServer(t *testing.T) {
     only: ["*"]
 `)
 	code, _, stderr := c.run(nil, "tools", "list")
-	if code != 0 || !strings.HasPrefix(stderr, "1 problem: mcp a (line 2): its process exited with code 3; it wrote to stderr, at last:\n") {
+	if code != 0 || !strings.HasPrefix(stderr, fromFile+"1 problem: mcp a (line 2): its process exited with code 3; it wrote to stderr, at last:\n") {
 		t.Errorf("tools list exits with %d and says\n%s", code, stderr)
 	}
 	if !strings.HasSuffix(stderr, "  | line 50\n  | no \\u001b[31mlicense\n  | 2 problems: none\n") || strings.Contains(stderr, "line 10\n") {

@@ -20,15 +20,15 @@ import (
 )
 
 func toolsCommand(p *cli.Program) *cobra.Command {
-	return cli.Group("tools", "list, show or call the tools of the configuration", toolsList(p), toolsShow(p), toolsCall(p))
+	return cli.Group("tools", "list, show or call the tools of the local configuration", toolsList(p), toolsShow(p), toolsCall(p))
 }
 
 func toolsList(p *cli.Program) *cobra.Command {
-	c := &cobra.Command{Use: "list", Short: "list the tools, with their origins and gates"}
+	c := &cobra.Command{Use: "list", Short: "list the tools of the local configuration, with their origins and gates"}
 	as := cli.OutputFlag(c)
 	given := cli.ConfigFlags(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		all, err := inspect(c.Context(), p, given)
+		all, err := inspect(c.Context(), p, given, *as)
 		if err != nil {
 			return err
 		}
@@ -45,11 +45,14 @@ func toolsList(p *cli.Program) *cobra.Command {
 	return c
 }
 
-// inspect returns the tools of the configuration.
-func inspect(ctx context.Context, p *cli.Program, given *cli.Flags) (*toolset.Inventory, error) {
+// inspect returns the tools of the configuration. As text, a note says which that is.
+func inspect(ctx context.Context, p *cli.Program, given *cli.Flags, as cli.Form) (*toolset.Inventory, error) {
 	c, err := toolsetOf(p, given)
 	if err != nil {
 		return nil, err
+	}
+	if as != cli.AsJSON {
+		p.NoteSource(given)
 	}
 	ctx, stop := signals.Interruptible(ctx)
 	defer stop()

@@ -16,14 +16,14 @@ import (
 )
 
 func toolsShow(p *cli.Program) *cobra.Command {
-	c := &cobra.Command{Use: "show NAME", Short: "print what is known about one tool, and the digest to pin it by"}
+	c := &cobra.Command{Use: "show NAME", Short: "print one tool of the local configuration, with its gates and the digest to pin it by"}
 	c.Args = func(c *cobra.Command, args []string) error {
 		return cli.Exactly(c, args, "; '"+cli.Again(c, "tools", "list")+"' has them", "the name of one tool")
 	}
 	as := cli.OutputFlag(c)
 	given := cli.ConfigFlags(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		all, err := inspect(c.Context(), p, given)
+		all, err := inspect(c.Context(), p, given, *as)
 		if err != nil {
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"a2a-server/internal/app/config"
+	"a2a-server/internal/visible"
 )
 
 // Flags are the flags that a command line sets.
@@ -86,6 +87,15 @@ func (p *Program) Source(given *Flags) config.Source {
 		file = p.Variable(config.FileVariable)
 	}
 	return config.Source{File: file, Environment: p.Env, Flags: given.values}
+}
+
+// NoteSource prints which configuration a command about tools has read: a running server may have another.
+func (p *Program) NoteSource(given *Flags) {
+	if file := p.Source(given).File; file != "" {
+		p.Note("From the configuration " + visible.Line(file) + ", not from a running server:")
+		return
+	}
+	p.Note("No configuration file was read (--config or " + config.FileVariable + " names it); these are the tools and gates without it, not those of a running server:")
 }
 
 // Load reads the configuration from all its sources.
