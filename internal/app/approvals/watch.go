@@ -19,6 +19,9 @@ import (
 func watch(p *cli.Program) *cobra.Command {
 	c := remote.NewCommand(p, &cobra.Command{Use: "watch", Short: "print pending approvals, then new approvals and decisions as they happen"}, "", true /* prints */)
 	return c.Do(func(ctx context.Context, s *remote.Server, _ []string) error {
+		if _, err := s.WhoAmI(ctx); err != nil {
+			return s.Interrupted(ctx, err) // a server that was never reached is not waited for
+		}
 		shown := map[string]client.State{}
 		for e, err := range s.Watch(ctx, "") {
 			switch {

@@ -212,7 +212,7 @@ func Connect(p *cli.Program, t *target) (*Server, error) {
 	}
 	at.OnRetry = func(cause error, pause time.Duration) {
 		if pause >= time.Second { // shorter pauses are over before the note is read
-			p.Note(cmp.Or(Unreachable(cause), visible.Text(cause.Error())) + "; trying again")
+			p.Note(visible.Line(at.String()) + ": " + cmp.Or(Unreachable(cause), visible.Text(cause.Error())) + "; trying again")
 		}
 	}
 	c, err := client.New(at.Config)
