@@ -165,6 +165,10 @@ func TestApprovalsDecide(t *testing.T) {
 		"the end":                {args: []string{"approve"}, prompt: approves, answers: []string{"\x04"}, code: 3, state: "pending"},
 		"edit":                   {args: []string{"edit", "--args", `{"amount":1,"to":"bob"}`}, prompt: edits, answers: []string{"y"}, state: "edited", edited: `{"amount":1,"to":"bob"}`, stdout: "with other arguments by socket:ann", shows: []string{`runs with   {"amount":1,"to":"bob"}`}},
 		"edit, from a file":      {args: []string{"edit", "--args-file", file}, prompt: edits, answers: []string{"y"}, state: "edited", edited: `{"amount":2,"to":"carl"}`, stdout: "with other arguments", shows: []string{`runs with   {"amount":2,"to":"carl"}`}},
+		"edit, one argument":     {args: []string{"edit", "amount=1"}, prompt: edits, answers: []string{"y"}, state: "edited", edited: `{"amount":1,"to":"bob \u202e\u200b"}`, stdout: "with other arguments", shows: []string{`runs with   {"amount":1,"to":"bob \u202e\u200b"}`}},
+		"edit, a misspelled one": {args: []string{"edit", "amuont=1"}, code: 2, state: "pending", shows: []string{`there is no argument "amuont"; did you mean amount?`}},
+		"edit, asked for":        {args: []string{"edit"}, prompt: "on one line: ", answers: []string{"amount", "amount=much", "\x04"}, code: 3, state: "pending", shows: []string{"expected key=value", "at /amount: got string", "without an answer"}},
+		"edit that lacks some":   {args: []string{"edit", "--args", `{"amount":1}`}, code: 1, state: "pending", shows: []string{"at /to: is missing", "To change some: 'a2a-server approvals edit ", " name=value "}},
 		"edit that is not valid": {args: []string{"edit", "--args", `{"amount":"much"}`}, code: 1, state: "pending", shows: []string{"nothing was decided", "at /amount: got string, want number"}},
 		"reject":                 {args: []string{"reject", "--reason", "too\x1b[2J much"}, prompt: rejects, answers: []string{"y"}, state: "rejected", reason: "too\x1b[2J much", stdout: "was rejected by socket:ann", shows: []string{`reason      too\u001b[2J much`}},
 	} {
@@ -185,6 +189,40 @@ func TestApprovalsDecide(t *testing.T) {
 				one.expect(text)
 			}
 		})
+	}
+}
+
+// Several approvals are decided one after the other, each with its outcome, and the first code that is not 0 counts.
+func TestApprovalsInTurn(t *testing.T) {
+	t.Parallel()
+	s := serve(t, os.Getuid(), allRoles)
+	var ids []string
+	for _, to := range []string{"ann", "bob", "carl", "dora"} {
+		_, id := s.ask("amount=5 to=" + to)
+		ids = append(ids, id)
+	}
+	one := s.openCommand("approvals", "reject", ids[0], "wrong", "recipient")
+	one.ends(2, "")
+	one.expect(`"wrong" is not the id of an approval; a reason is written with --reason: 'a2a-server approvals reject ` + ids[0] + ` --reason 'wrong recipient' `)
+	s.want(2, "--digest identifies one approval", "approvals", "reject", ids[0], ids[1], "--yes", "--digest", "x")
+	s.want(1, `no approval whose id ends with "dead"`, "approvals", "approve", ids[0], "dead", "--anonymous")
+	one = s.openCommand("approvals", "approve", ids[0], ids[1][26:], ids[2], "--anonymous")
+	one.answer("as socket:ann? [y/N] ", "y")
+	one.expect("\n\napproval    " + ids[1])
+	one.answer("as socket:ann? [y/N] ", "n")
+	one.expect("nothing was done\n\napproval    " + ids[2])
+	one.answer("as socket:ann? [y/N] ", "y")
+	one.ends(3, ids[2]+" was approved by socket:ann\ntransfer_money answered")
+	one.expect("1 of 3 approvals were not decided")
+	one = s.openCommand("approvals", "reject", ids[1], ids[3], "--anonymous")
+	one.expect("[y/N] ")
+	one.cancel()
+	one.ends(3, "")
+	one.expect("interrupted, and not asked about: " + ids[3])
+	for i, want := range []string{"approved", "pending", "approved", "pending"} {
+		if state, _, _ := s.state(ids[i]); state != want {
+			t.Errorf("the approval of call %d is %s, want %s", i, state, want)
+		}
 	}
 }
 
@@ -426,7 +464,7 @@ func TestTasksCommands(t *testing.T) {
 		"approvals reject --reason \xff " + id:                        {2, []string{`not valid UTF-8`}},
 		"approvals delete " + id:                                      {2, []string{`approvals delete`}},
 		"tasks x":                                                     {2, []string{`there is no command 'tasks x'`}},
-		"help approvals approve":                                      {0, []string{`(?m)^Usage: a2a-server approvals approve ID \[flags\]\nExample: a2a-server approvals approve ID$`, `(?m)^   7  the approved call has failed$`, `asks on the terminal`}},
+		"help approvals approve":                                      {0, []string{`(?m)^Usage: a2a-server approvals approve ID\.\.\. \[flags\]\nExample: a2a-server approvals approve ID$`, `(?m)^   7  the approved call has failed$`, `asks on the terminal`}},
 	} {
 		var out, problems bytes.Buffer
 		args := strings.Fields(command)

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"a2a-server/approval"
+	"a2a-server/internal/app/approvals"
 	"a2a-server/internal/app/display"
 	"a2a-server/internal/app/tasks"
 	"a2a-server/internal/app/terminal"
@@ -323,7 +324,9 @@ func (d *prompter) Decide(ctx context.Context, a *approval.Approval, problem err
 	if a.Kind == approval.KindQuestion {
 		return d.question(ctx, a)
 	}
-	answer, err := d.decision(ctx, a.Kind, a.Decisions(), "no")
+	answer, err := d.decision(ctx, a.Kind, a.Decisions(), "no", func(line string) (json.RawMessage, error) {
+		return approvals.EditArguments(nil, a.Args, line)
+	})
 	d.rejected = answer.Type == approval.Reject && a.AskKind == ""
 	return answer, err
 }
@@ -402,8 +405,8 @@ var choices = []struct {
 }
 
 // decision asks for a decision about a call. A call may always be rejected. An empty line is the
-// word empty; without one, it is asked again.
-func (d *prompter) decision(ctx context.Context, kind approval.Kind, decisions []approval.DecisionType, empty string) (approval.Decision, error) {
+// word empty; without one, it is asked again. edit reads the arguments of an edit.
+func (d *prompter) decision(ctx context.Context, kind approval.Kind, decisions []approval.DecisionType, empty string, edit func(line string) (json.RawMessage, error)) (approval.Decision, error) {
 	prompt := "Approve?"
 	if kind == approval.KindOutcome {
 		prompt = "Run it again?"
@@ -428,7 +431,7 @@ func (d *prompter) decision(ctx context.Context, kind approval.Kind, decisions [
 		word := cmp.Or(strings.ToLower(line), empty)
 		for _, c := range choices {
 			if (word == c.shown || word == c.other) && slices.Contains(decisions, c.decision) {
-				return d.complete(ctx, c.shown, c.decision)
+				return d.complete(ctx, c.shown, c.decision, edit)
 			}
 		}
 		d.note(hint)
@@ -436,12 +439,12 @@ func (d *prompter) decision(ctx context.Context, kind approval.Kind, decisions [
 }
 
 // complete asks for the other fields of a decision.
-func (d *prompter) complete(ctx context.Context, word string, decision approval.DecisionType) (approval.Decision, error) {
+func (d *prompter) complete(ctx context.Context, word string, decision approval.DecisionType, edit func(line string) (json.RawMessage, error)) (approval.Decision, error) {
 	answer := approval.Decision{Type: decision}
 	var err error
 	switch word {
 	case "edit":
-		answer.Args, err = d.read(ctx, "All arguments, as a JSON object on one line:", jsonAnswer)
+		answer.Args, err = d.read(ctx, approvals.EditPrompt, edit)
 	case "result":
 		answer.Response, err = d.read(ctx, "Its result, as JSON on one line:", jsonAnswer)
 	case "reason":
@@ -461,6 +464,6 @@ func (d *prompter) read(ctx context.Context, prompt string, parse func(string) (
 		if problem == nil {
 			return parsed, nil
 		}
-		d.note(problem.Error())
+		d.note(visible.Text(problem.Error()))
 	}
 }

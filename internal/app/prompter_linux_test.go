@@ -156,7 +156,7 @@ func TestToolsCallTerminal(t *testing.T) {
 		"something":   {answers: [][2]string{{approvePrompt, "ye"}, {approvePrompt, "YES"}}, stdout: "noted a\n", noted: "a", screen: "one of the words"},
 		"reason":      {answers: [][2]string{{approvePrompt, "reason"}, {"Why not? ", "too late"}}, code: 3, screen: "too late"},
 		"edit":        {answers: [][2]string{{approvePrompt, "edit"}, {"one line: ", `{"text":"b"}`}}, stdout: "noted b\n", noted: "b"},
-		"bad edit":    {answers: [][2]string{{approvePrompt, "e"}, {"one line: ", `{`}, {"That is not JSON.", ""}, {"one line: ", `{"text":7}`}, {"That was refused", ""}, {approvePrompt, "n"}}, code: 3},
+		"bad edit":    {answers: [][2]string{{approvePrompt, "e"}, {"one line: ", `{`}, {"the arguments are not valid JSON", ""}, {"one line: ", `{"text":7}`}, {"That was refused", ""}, {approvePrompt, "n"}}, code: 3},
 		"end of file": {answers: [][2]string{{approvePrompt, "\x04"}}, code: 3},
 	} {
 		t.Run(name, func(t *testing.T) {

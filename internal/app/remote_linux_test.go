@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,6 +16,7 @@ import (
 
 	"a2a-server/client"
 	"a2a-server/internal/app"
+	"a2a-server/internal/app/approvals"
 )
 
 // until is an output that ends a command once it has a text.
@@ -183,10 +186,10 @@ func TestChat(t *testing.T) {
 	one.answer("Approve? [y/n/edit/reason] ", "") // a rejection ends the task, so it takes a word
 	one.expect("Write one of the words in brackets.\n")
 	one.answer("Approve? [y/n/edit/reason] ", "edit")
-	one.answer("All arguments, as a JSON object on one line: ", `{"amount":"much"}`)
+	one.answer(approvals.EditPrompt+" ", `{"amount":"much"}`)
 	one.expect("do not fit the tool")
 	one.answer("Approve? [y/n/edit/reason] ", "edit")
-	one.answer("All arguments, as a JSON object on one line: ", `{"amount":1,"to":"bob"}`)
+	one.answer(approvals.EditPrompt+" ", "amount=1")
 	one.answer("> ", "/transfer_money to=eve amount=5")
 	one.answer("Approve? [y/n/edit/reason] ", "reason")
 	one.answer("Why not? ", "too much")
@@ -248,6 +251,24 @@ func TestHintsNameTheServer(t *testing.T) {
 		if code, _, stderr := s.remote(t.TempDir(), nil, "approvals", "show", "zzzz", "--url", url); code != 1 || !strings.Contains(stderr, want) || strings.Contains(stderr, "dial") {
 			t.Errorf("at %s show exits with %d: %s\nwant %s", url, code, stderr, want)
 		}
+	}
+	if code, _, stderr := s.remote(t.TempDir(), nil, "approvals", "watch", "--url", "http://127.0.0.1:1"); code != 1 || !strings.Contains(stderr, "the server at http://127.0.0.1:1 cannot be reached") {
+		t.Errorf("watch exits with %d: %s", code, stderr)
+	}
+	away := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/events") {
+			w.Header().Set("Retry-After", "1")
+			http.Error(w, "{}", http.StatusServiceUnavailable)
+			return
+		}
+		_, _ = io.WriteString(w, "{}")
+	}))
+	defer away.Close()
+	ctx, end := context.WithCancel(t.Context())
+	defer end()
+	again := &until{text: "; trying again\n", end: end}
+	if code := app.Run(ctx, []string{"approvals", "watch", "--url", away.URL}, s.elsewhere(t.TempDir()), nil, io.Discard, again); code != 0 || !strings.HasPrefix(again.all.String(), away.URL+": ") {
+		t.Errorf("watch of a server that is away exits with %d: %s", code, again.all.String())
 	}
 	conf := filepath.Join(t.TempDir(), "a2a-server.yaml")
 	if err := os.WriteFile(conf, []byte("listen: 127.0.0.1:1\n"), 0o600); err != nil {

@@ -3,6 +3,7 @@ package app
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -161,7 +162,7 @@ func (t *talk) decide(ctx context.Context, listed *client.Approval) error {
 	}
 	t.prompter.approval(d)
 	for {
-		decision, err := t.answer(ctx, a)
+		decision, err := t.answer(ctx, d)
 		if err != nil {
 			return err
 		}
@@ -205,17 +206,21 @@ func (d *prompter) approval(a *client.ApprovalDetail) {
 }
 
 // answer asks the person for a decision.
-func (t *talk) answer(ctx context.Context, a *client.Approval) (client.Decision, error) {
+func (t *talk) answer(ctx context.Context, d *client.ApprovalDetail) (client.Decision, error) {
+	a := &d.Approval
 	var answer approval.Decision
 	var err error
 	if a.Kind == client.KindQuestion {
 		answer, err = t.prompter.question(ctx, &approval.Approval{Schema: a.Schema, AskKind: a.Question})
 	} else {
 		var verbs []approval.DecisionType
-		for _, d := range a.Decisions {
-			verbs = append(verbs, approval.DecisionType(d))
+		for _, one := range a.Decisions {
+			verbs = append(verbs, approval.DecisionType(one))
 		}
-		answer, err = t.prompter.decision(ctx, approval.Kind(a.Kind), verbs, "") // a rejection cannot be undone
+		edit := func(line string) (json.RawMessage, error) {
+			return approvals.EditArguments(d.Parameters, a.Arguments, line)
+		}
+		answer, err = t.prompter.decision(ctx, approval.Kind(a.Kind), verbs, "", edit) // a rejection cannot be undone
 	}
 	return client.Decision{
 		Decision: client.DecisionType(answer.Type), Digest: a.Digest,

@@ -3,7 +3,6 @@ package app
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,7 +15,6 @@ import (
 	a2aserver "a2a-server"
 	"a2a-server/internal/app/cli"
 	"a2a-server/internal/app/config"
-	"a2a-server/internal/app/display"
 	"a2a-server/internal/app/process"
 	"a2a-server/internal/app/signals"
 	"a2a-server/internal/app/toolcall"
@@ -112,7 +110,7 @@ func callText(p *cli.Program, name string, args []string, object string, isObjec
 		}
 	}
 	if !isObject {
-		return "/" + name + " " + argumentText(args), nil
+		return "/" + name + " " + cli.PairText(args), nil
 	}
 	if len(args) > 0 {
 		return "", cli.Usage("tools call: write the arguments with --json or as key=value, not both")
@@ -125,29 +123,4 @@ func callText(p *cli.Program, name string, args []string, object string, isObjec
 	}
 	object, err := cli.ReadObject("tools call", object, from, maxArguments)
 	return "/" + name + " " + object, err
-}
-
-// argumentText joins arguments of a command line. The shell has removed the quotes from
-// values, so values that need quotes get them back.
-func argumentText(args []string) string {
-	quoted := make([]string, len(args))
-	for i, a := range args {
-		key, value, ok := strings.Cut(a, "=")
-		if !ok || key == "" || strings.ContainsFunc(key, func(r rune) bool { return r == '"' || unicode.IsSpace(r) }) {
-			return strings.Join(args, " ") // not pairs
-		}
-		quoted[i] = key + "=" + quotedValue(value)
-	}
-	return strings.Join(quoted, " ")
-}
-
-// quotedValue returns a value as it is written in a message.
-func quotedValue(v string) string {
-	if v == "" || strings.ContainsRune(`"[{`, rune(v[0])) && json.Valid([]byte(v)) {
-		return v
-	}
-	if v[0] != '"' && !strings.ContainsFunc(v, unicode.IsSpace) {
-		return v
-	}
-	return string(display.JSONString(v))
 }

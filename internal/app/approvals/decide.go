@@ -2,12 +2,14 @@ package approvals
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -22,12 +24,14 @@ import (
 	"a2a-server/internal/app/remote"
 	"a2a-server/internal/app/terminal"
 	"a2a-server/internal/visible"
+	"a2a-server/task/planner/direct"
 	"a2a-server/tool"
 )
 
 // decisionFlags are the flags of a decision, apart from its type.
 type decisionFlags struct {
 	args, argsFile, reason, digest, grant string
+	pairs                                 []string // arguments to change, name=value
 	uses                                  int
 	sure, noWait                          bool
 }
@@ -35,6 +39,16 @@ type decisionFlags struct {
 const decideHelp = `It shows what is decided, and asks on the terminal. The decision is about what was shown:
 if that has changed by then, nothing is decided. Without a terminal, --yes and --digest
 decide what was shown before, such as by 'approvals show'.
+`
+
+const severalHelp = `
+With several ids it asks about each in turn (-o json: an object for each), and exits with
+the first code that is not 0.
+`
+
+const editHelp = `
+Each name=value replaces an argument, and the others stay. Without arguments it asks for
+them on the terminal.
 `
 
 const runHelp = `
@@ -45,20 +59,27 @@ does not. It does not wait while votes are missing.
 // decisionWords are how each type of decision is written.
 var decisionWords = map[client.DecisionType]struct{ about, question, past, example string }{
 	client.Approve: {"let a call run with the arguments that are shown", "Approve this", "approved", "ID"},
-	client.Edit:    {"let a call run with other arguments", `Approve this with the arguments after "runs with"`, "approved with other arguments", `ID --args '{"amount":1,"to":"bob"}'`},
+	client.Edit:    {"let a call run with other arguments", `Approve this with the arguments after "runs with"`, "approved with other arguments", "ID amount=1"},
 	client.Reject:  {"reject a call, so that it does not run", "Reject this", "rejected", "ID --reason 'too much'"},
 }
 
 func decideCommand(p *cli.Program, of client.DecisionType) *cobra.Command {
-	about := decideHelp
+	about, arguments := decideHelp, " ID..."
+	if of == client.Edit {
+		about, arguments = about+editHelp, " ID [name=value]..."
+	} else {
+		about += severalHelp
+	}
 	if of != client.Reject {
 		about += runHelp
 	}
-	c := remote.NewCommand(p, &cobra.Command{Use: string(of) + " ID", Short: decisionWords[of].about, Long: about, Example: "a2a-server approvals " + string(of) + " " + decisionWords[of].example}, "approval", true /* prints */)
+	c := remote.NewCommand(p, &cobra.Command{Use: string(of) + arguments, Short: decisionWords[of].about, Long: about, Example: "a2a-server approvals " + string(of) + " " + decisionWords[of].example}, "approval", true /* prints */)
 	c.Exits(cli.ExitConflict)
+	c.Args = func(c *cobra.Command, args []string) error { return checkIDs(c, of, args) }
 	var given decisionFlags
 	switch of {
 	case client.Edit:
+		c.Annotations = map[string]string{cli.TakesPairs: "yes"}
 		c.Flags().StringVar(&given.args, "args", "", "All arguments, as a JSON `object`.")
 		c.Flags().StringVar(&given.argsFile, "args-file", "", "The `file` that has them instead.")
 	case client.Reject:
@@ -75,23 +96,81 @@ func decideCommand(p *cli.Program, of client.DecisionType) *cobra.Command {
 	c.Flags().BoolVar(&given.sure, "yes", false, "Do not ask on the terminal. It needs --digest.")
 	c.Flags().StringVar(&given.digest, "digest", "", "The `digest` that the approval must have.")
 	return c.Do(func(ctx context.Context, s *remote.Server, args []string) error {
-		if given.sure && given.digest == "" {
+		ids := args
+		if of == client.Edit {
+			ids, given.pairs = args[:1], args[1:]
+		}
+		switch {
+		case given.sure && given.digest == "":
 			return cli.Usage("approvals %s: --yes needs --digest, which identifies the approval as you saw it: '%s' prints it", of, s.Command("approvals", "show", args[0]))
+		case given.digest != "" && len(ids) > 1:
+			return cli.Usage("approvals %s: --digest identifies one approval: run the command once for each id", of)
 		}
-		decision, err := given.decision(of)
+		decision, err := given.decision(p, of)
 		if err != nil {
 			return err
 		}
-		decided, err := given.decide(ctx, p, s, args[0], decision)
-		if err != nil {
-			return err
-		}
-		return printDecided(ctx, p, s, *c.As, decidedText(s.Command("approvals", "list"), args[0], of, decided)+"\n", decided, of != client.Reject && !given.noWait)
+		return inTurn(ctx, p, s, ids, func(id string) error {
+			decided, err := given.decide(ctx, p, s, id, decision)
+			if err != nil {
+				return err
+			}
+			return printDecided(ctx, p, s, *c.As, decidedText(s.Command("approvals", "list"), id, of, decided)+"\n", decided, of != client.Reject && !given.noWait)
+		})
 	})
 }
 
-// decision returns the decision that the flags describe.
-func (f *decisionFlags) decision(of client.DecisionType) (client.Decision, error) {
+// checkIDs returns an error unless args are the ids of approvals or, for an edit, an id and name=value pairs.
+func checkIDs(c *cobra.Command, of client.DecisionType, args []string) error {
+	if len(args) == 0 || slices.Contains(args, "") {
+		return cli.Usage("%s takes the id of an approval; '%s' has them", cli.Within(c), cli.Again(c, "approvals", "list"))
+	}
+	for i, arg := range args[1:] {
+		switch {
+		case of == client.Edit && strings.Index(arg, "=") < 1:
+			return cli.Usage("%s is not name=value: write the argument to change, such as amount=1", visible.Quote(arg, 80))
+		case of == client.Reject && strings.Trim(arg, "0123456789abcdefABCDEF-.") != "":
+			return cli.Usage("%s is not the id of an approval; a reason is written with --reason: '%s'", visible.Quote(arg, 80),
+				cli.Again(c, append(append([]string{"approvals", "reject"}, args[:1+i]...), "--reason", strings.Join(args[1+i:], " "))...))
+		}
+	}
+	return nil
+}
+
+// inTurn calls decide for each approval. With several ids, all of which must exist, it prints the errors and returns the
+// exit code of the first.
+func inTurn(ctx context.Context, p *cli.Program, s *remote.Server, ids []string, decide func(id string) error) error {
+	if len(ids) == 1 {
+		return decide(ids[0])
+	}
+	var err error
+	for i := range ids {
+		if ids[i], err = s.ApprovalID(ctx, ids[i]); err != nil {
+			return err
+		}
+	}
+	code, failed := cli.ExitOK, 0
+	for i, id := range ids {
+		if i > 0 {
+			p.Note("")
+		}
+		if err := decide(id); err != nil {
+			p.Note(visible.Text(err.Error()))
+			code, failed = cmp.Or(code, cli.CodeOf(err)), failed+1
+		}
+		if rest := ids[i+1:]; ctx.Err() != nil && len(rest) > 0 {
+			p.Note("interrupted, and not asked about: " + visible.Line(strings.Join(rest, " ")))
+			return cli.Exit(cmp.Or(code, cli.ExitRefused), "the command was interrupted")
+		}
+	}
+	if failed == 0 {
+		return nil
+	}
+	return cli.Exit(code, fmt.Sprintf("%d of %d approvals were not decided, or their calls have not succeeded", failed, len(ids)))
+}
+
+// decision returns the decision that the flags describe, without the arguments that depend on the approval.
+func (f *decisionFlags) decision(p *cli.Program, of client.DecisionType) (client.Decision, error) {
 	d := client.Decision{Decision: of, Reason: f.reason, Digest: f.digest}
 	switch {
 	case !utf8.ValidString(f.reason):
@@ -103,8 +182,10 @@ func (f *decisionFlags) decision(of client.DecisionType) (client.Decision, error
 	}
 	var from io.Reader
 	switch {
-	case (f.args == "") == (f.argsFile == ""):
-		return d, cli.Usage("approvals edit: write the arguments with --args or --args-file")
+	case f.ways() > 1, f.ways() == 0 && (f.sure || !p.Person()):
+		return d, cli.Usage("approvals edit: write name=value for each argument to change, or all arguments with --args or --args-file")
+	case f.args == "" && f.argsFile == "":
+		return d, nil
 	case f.argsFile != "":
 		file, err := os.Open(f.argsFile)
 		if err != nil {
@@ -123,9 +204,15 @@ func (f *decisionFlags) decision(of client.DecisionType) (client.Decision, error
 	return d, err
 }
 
+// ways returns in how many ways the command line has arguments.
+func (f *decisionFlags) ways() int {
+	return cli.Count(len(f.pairs) > 0, f.args != "", f.argsFile != "")
+}
+
 // again returns the words of a command that decides about an approval as it was shown, without a terminal.
 func (f *decisionFlags) again(of client.DecisionType, a *client.Approval) []string {
-	words := []string{"approvals", string(of), a.ID, "--yes", "--digest", a.Digest}
+	words := append([]string{"approvals", string(of), a.ID}, f.pairs...)
+	words = append(words, "--yes", "--digest", a.Digest)
 	for _, flag := range []struct{ name, value string }{
 		{"--args", f.args}, {"--args-file", f.argsFile}, {"--reason", f.reason}, {"--grant", f.grant},
 	} {
@@ -154,6 +241,11 @@ func (f *decisionFlags) decide(ctx context.Context, p *cli.Program, s *remote.Se
 		}
 		return nil, cli.Exit(cli.ExitConflict, ConflictText(a, time.Now()))
 	}
+	if len(f.pairs) > 0 {
+		if d.Arguments, err = EditArguments(shown.Parameters, a.Arguments, cli.PairText(f.pairs)); err != nil {
+			return nil, cli.Usage("approvals edit: %v", err)
+		}
+	}
 	switch {
 	case a.State != client.Pending:
 		return settled(a, same(a, &d))
@@ -162,17 +254,29 @@ func (f *decisionFlags) decide(ctx context.Context, p *cli.Program, s *remote.Se
 	case !shown.May.Decide:
 		return nil, errors.New("nothing was decided: " + visible.Text(shown.May.WhyNot))
 	}
-	if d.Decision == client.Edit {
+	facts := display.Facts{Columns: terminal.Columns(p.Stderr)}
+	text := Text(shown, facts.Columns, time.Now())
+	switch {
+	case d.Decision != client.Edit: // the arguments stay
+	case d.Arguments == nil:
+		if d.Arguments, err = askArguments(ctx, p, text, shown); err != nil {
+			return nil, err
+		}
+		text = ""
+	default:
 		if err := CheckArguments(shown.Parameters, d.Arguments); err != nil {
-			return nil, fmt.Errorf("nothing was decided: the arguments do not fit the tool: %w", err)
+			err = fmt.Errorf("nothing was decided: the arguments do not fit the tool: %w", err)
+			if len(f.pairs) == 0 {
+				err = fmt.Errorf("%w\nThe object replaces all arguments. To change some: '%s'", err, s.Command("approvals", "edit", a.ID, "name=value"))
+			}
+			return nil, err
 		}
 	}
 	if !f.sure {
-		facts := display.Facts{Columns: terminal.Columns(p.Stderr)}
 		facts.Add("runs with", visible.Line(string(d.Arguments)))
 		facts.Add("reason", d.Reason)
 		facts.Add("grants", grantText(a, d.Grant))
-		text := Text(shown, facts.Columns, time.Now()) + facts.String()
+		text += facts.String()
 		if !p.Person() {
 			p.Note(strings.TrimSuffix(text, "\n"))
 			return nil, cli.Exit(cli.ExitRefused, "nothing was decided: there is no terminal to ask on. To decide it as shown:\n"+s.Command(f.again(d.Decision, a)...))
@@ -201,6 +305,36 @@ func (f *decisionFlags) decide(ctx context.Context, p *cli.Program, s *remote.Se
 		return nil, s.Changed(err, visible.Line(a.ID)+" was decided", "approvals", "show", a.ID)
 	}
 	return &decided, nil
+}
+
+// EditPrompt asks for the arguments of an edit, which [EditArguments] reads.
+const EditPrompt = "Arguments to change, as name=value, or all as a JSON object, on one line:"
+
+// EditArguments returns arguments as a line changes them, see [direct.Edit]. The schema parameters may be nil.
+func EditArguments(parameters, arguments json.RawMessage, line string) (json.RawMessage, error) {
+	var schema map[string]any
+	_ = json.Unmarshal(parameters, &schema) // the server checks the arguments again
+	return direct.Edit(arguments, schema, line)
+}
+
+// askArguments shows an approval, and asks the person for other arguments until they fit the tool.
+func askArguments(ctx context.Context, p *cli.Program, text string, d *client.ApprovalDetail) (json.RawMessage, error) {
+	p.Note(strings.TrimSuffix(text, "\n"))
+	k := &terminal.Keyboard{From: p.Stdin, To: p.Stderr}
+	for {
+		line, err := cli.Ask(ctx, k, EditPrompt)
+		if err != nil {
+			return nil, err
+		}
+		arguments, problem := EditArguments(d.Parameters, d.Approval.Arguments, line)
+		if problem == nil {
+			problem = CheckArguments(d.Parameters, arguments)
+		}
+		if problem == nil {
+			return arguments, nil
+		}
+		p.Note("The arguments do not fit the tool: " + visible.Text(problem.Error()))
+	}
 }
 
 // same reports whether an approval was settled by just the decision d.

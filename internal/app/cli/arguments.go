@@ -6,9 +6,12 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
+
+	"a2a-server/internal/app/display"
 )
 
 // Takes makes a command take arguments with these names, each of which must be there.
@@ -60,4 +63,29 @@ func Count(all ...bool) (n int) {
 		}
 	}
 	return n
+}
+
+// PairText joins key=value arguments of a command line. The shell has removed the quotes from
+// values, so values that need quotes get them back.
+func PairText(args []string) string {
+	quoted := make([]string, len(args))
+	for i, a := range args {
+		key, value, ok := strings.Cut(a, "=")
+		if !ok || key == "" || strings.ContainsFunc(key, func(r rune) bool { return r == '"' || unicode.IsSpace(r) }) {
+			return strings.Join(args, " ") // not pairs
+		}
+		quoted[i] = key + "=" + quotedValue(value)
+	}
+	return strings.Join(quoted, " ")
+}
+
+// quotedValue returns a value as it is written in a message.
+func quotedValue(v string) string {
+	if v == "" || strings.ContainsRune(`"[{`, rune(v[0])) && json.Valid([]byte(v)) {
+		return v
+	}
+	if v[0] != '"' && !strings.ContainsFunc(v, unicode.IsSpace) {
+		return v
+	}
+	return string(display.JSONString(v))
 }

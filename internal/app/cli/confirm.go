@@ -49,13 +49,8 @@ func (p *Program) Confirm(ctx context.Context, text, question, subject string) e
 	}
 	k := &terminal.Keyboard{From: p.Stdin, To: p.Stderr}
 	for {
-		line, err := k.Ask(ctx, question+", as "+visible.Line(subject)+"? [y/N]")
-		switch {
-		case errors.Is(err, io.EOF):
-			return Exit(ExitRefused, "nothing was done: standard input ended without an answer")
-		case err != nil && ctx.Err() != nil:
-			return Exit(ExitRefused, "nothing was done: the command was interrupted")
-		case err != nil:
+		line, err := Ask(ctx, k, question+", as "+visible.Line(subject)+"? [y/N]")
+		if err != nil {
 			return err
 		}
 		switch strings.ToLower(line) {
@@ -68,4 +63,16 @@ func (p *Program) Confirm(ctx context.Context, text, question, subject string) e
 			return err
 		}
 	}
+}
+
+// Ask returns the line that the person writes after a prompt. Without a line, the error ends the command.
+func Ask(ctx context.Context, k *terminal.Keyboard, prompt string) (string, error) {
+	line, err := k.Ask(ctx, prompt)
+	switch {
+	case errors.Is(err, io.EOF):
+		return "", Exit(ExitRefused, "nothing was done: standard input ended without an answer")
+	case err != nil && ctx.Err() != nil:
+		return "", Exit(ExitRefused, "nothing was done: the command was interrupted")
+	}
+	return line, err
 }

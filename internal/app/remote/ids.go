@@ -90,9 +90,9 @@ func (s *Server) checkEnding(text, of string) error {
 	return nil
 }
 
-// approvalID returns the id of the approval that text means: a whole id, or a unique ending of
+// ApprovalID returns the id of the approval that text means: a whole id, or a unique ending of
 // an id. Pending approvals come first.
-func (s *Server) approvalID(ctx context.Context, text string) (string, error) {
+func (s *Server) ApprovalID(ctx context.Context, text string) (string, error) {
 	if isWhole(text) && strings.Contains(text, ".") {
 		return text, nil
 	}

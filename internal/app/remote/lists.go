@@ -31,7 +31,7 @@ func (s *Server) ListApprovals(ctx context.Context, q client.ApprovalQuery, limi
 
 // FindApproval returns the approval that text means.
 func (s *Server) FindApproval(ctx context.Context, text string) (*client.ApprovalDetail, error) {
-	id, err := s.approvalID(ctx, text)
+	id, err := s.ApprovalID(ctx, text)
 	if err != nil {
 		return nil, err
 	}

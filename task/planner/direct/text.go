@@ -136,19 +136,20 @@ func cutValue(s string) (value, rest string, err error) {
 func (all pairs) encode(sig signature) (json.RawMessage, error) {
 	members := make(map[string]json.RawMessage, len(all))
 	for _, p := range all {
-		isJSON := json.Valid([]byte(p.value))
-		quoted := isJSON && strings.HasPrefix(p.value, `"`)
-		if quoted || isJSON && !sig.isString(p.key) {
-			members[p.key] = json.RawMessage(p.value)
-			continue
-		}
-		value, err := json.Marshal(p.value)
-		if err != nil {
+		var err error
+		if members[p.key], err = p.encode(sig.isString(p.key)); err != nil {
 			return nil, err
 		}
-		members[p.key] = value
 	}
 	return json.Marshal(members)
+}
+
+// encode returns the value of a pair: JSON as it is, unless the argument is a string, or else a string.
+func (p pair) encode(isString bool) (json.RawMessage, error) {
+	if json.Valid([]byte(p.value)) && (!isString || strings.HasPrefix(p.value, `"`)) {
+		return json.RawMessage(p.value), nil
+	}
+	return json.Marshal(p.value)
 }
 
 // clip returns at most n bytes of s, cut at a character, and marked when cut.
