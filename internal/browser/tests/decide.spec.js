@@ -1,4 +1,4 @@
-// Deciding: with a mouse, with a keyboard, without a script, twice at once, and across a crash.
+// Deciding: with a mouse, without a script, twice at once, and across a crash.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, expect, followLink } from '../server.js';
@@ -47,25 +47,6 @@ test('a destructive call is approved in two steps, and runs once', async ({ page
   expect(ledger(server)).toBe(0);
   await go.click();
   await expect(page.getByRole('status').filter({ hasText: /It ran|ran/ })).toBeVisible();
-  expect(ledger(server)).toBe(1);
-});
-
-test('the keyboard alone decides', async ({ page, server }) => {
-  await asks(server);
-  await page.goto(`${server.url}/ui/`);
-  await page.waitForTimeout(400); // keys of the page before are not for this one
-  await page.keyboard.press('j');
-  await page.keyboard.press('Enter');
-  await expect(page.locator('#decide')).toBeVisible();
-  await page.waitForTimeout(700); // nor for a panel
-  await page.keyboard.press('a');
-  await expect(page.getByLabel(/Type transfer_money/)).toBeFocused();
-  await page.waitForTimeout(700); // a panel takes no decision in its first moment
-  await page.keyboard.type('transfer_money');
-  await page.keyboard.press('Tab');
-  await expect(page.getByRole('button', { name: 'Approve and run' })).toBeFocused();
-  await page.keyboard.press('Space');
-  await expect(page.locator('#approval')).toHaveAttribute('data-state', 'Approved');
   expect(ledger(server)).toBe(1);
 });
 

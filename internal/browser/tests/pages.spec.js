@@ -32,7 +32,10 @@ for (const colorScheme of ['light', 'dark']) {
     const page = await (await browser.newContext({ colorScheme })).newPage();
     for (const path of paths) {
       await followLink(page, server, path);
-      const { violations } = await new AxeBuilder({ page }).withTags(['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']).analyze();
+      const axe = new AxeBuilder({ page });
+      if (colorScheme === 'light') axe.withTags(['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']);
+      else axe.withRules(['color-contrast']); // themes differ in nothing else
+      const { violations } = await axe.analyze();
       expect(violations.map((v) => `${path}: ${v.id}: ${v.nodes.map((n) => n.html).join(' ')}`)).toEqual([]);
     }
   });
