@@ -185,8 +185,8 @@ func (v *visit) notCounted(reason string, a *client.Approval) string {
 	switch {
 	case reason == "":
 		return ""
-	case reason == client.ReasonExpired:
-		return "the deadline passed before your decision arrived"
+	case a.State != client.Pending && a.Resolution == nil:
+		return strings.ToLower(string(a.State)) + " before your decision arrived"
 	case a.State != client.Pending:
 		return fmt.Sprintf("%s by %s before your decision arrived", strings.ToLower(string(a.State)), v.by(a.Resolution.By))
 	case reason == client.ReasonChanged:

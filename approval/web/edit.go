@@ -90,7 +90,7 @@ func (v *visit) showEdit(status int, d *client.ApprovalDetail, arguments json.Ra
 			p.Form = editedForm(d.Parameters, a.Arguments, arguments)
 			p.Changes = diff(a.Arguments, arguments)
 			p.Checked = len(p.Changes) > 0
-			p.Arguments = string(arguments)
+			p.Arguments, p.Args = string(arguments), tree(arguments)
 		}
 	} else if v.r.Method == http.MethodPost {
 		p.Form.fill(v.r.PostForm)

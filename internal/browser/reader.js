@@ -59,6 +59,20 @@ class Reader {
 
   hide(hidden) { return this.run(hide, hidden); }
 
+  // read scrolls through what an approval would run, as a reader does.
+  read() {
+    return this.run(async () => {
+      for (const e of document.querySelectorAll('[data-seen], [data-seen] .tall')) {
+        const scrolls = e.scrollHeight > e.clientHeight + 1;
+        for (let y = 0; y < e.scrollHeight; y += 120) {
+          if (scrolls) e.scrollTop = y;
+          scrollBy(0, e.getBoundingClientRect().top + (scrolls ? 0 : y) - 40);
+          await new Promise((done) => { setTimeout(done, 250); });
+        }
+      }
+    });
+  }
+
   // calm waits until a press counts: the page takes none in its first moment, and after a change.
   calm() { return new Promise((done) => { setTimeout(done, 700); }); }
 

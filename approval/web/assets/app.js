@@ -47,6 +47,7 @@
   const localize = other => {
     for (const t of $$('time[datetime]', other)) {
       const at = new Date(t.dateTime);
+      if (Number.isNaN(at.valueOf())) continue;
       if (t.title) t.title = exact.format(at);
       if (t.dataset.zone) set(t, (t.dataset.zone === 'clock' ? clock : exact).format(at));
     }
@@ -180,31 +181,43 @@
     for (const item of [...list.children]) if (!there.includes(item.dataset.key) && !item.contains(document.activeElement)) item.remove();
     for (const item of [...other.children]) if (!here.includes(item.dataset.key)) list.append(item);
   };
-  // An approval is sent when its call has been on the screen to its end and the name of a destructive tool
-  // is typed, also where the form has come since. A grey button has its reason beside it.
-  const unseen = new Set($$('[data-seen]'));
+  // An approval is sent when all of its call has been on the screen, and the name of a destructive tool is
+  // typed, also where the form has come since. A grey button has its reason beside it.
+  const shown = new Map(); // slices of an element, of a line each, that have been on the screen
+  const unread = form => $$('[data-seen], [data-seen] .tall', form.closest('.ask') ?? document).filter(e => !shown.get(e)?.every(Boolean));
+  const see = () => {
+    const floor = Math.min(innerHeight, ...$$('.act, #decide details[open] .panel').map(e => e.getBoundingClientRect().top));
+    for (const e of $$('[data-seen], [data-seen] .tall')) {
+      const { top, bottom } = e.getBoundingClientRect(), count = Math.max(1, Math.ceil(e.scrollHeight / 24)), height = e.scrollHeight / count;
+      let slices = shown.get(e);
+      if (slices?.length !== count) shown.set(e, slices = Array.from({ length: count }, (_, i) => !!slices?.[Math.floor(i * slices.length / count)]));
+      const from = e.scrollTop + Math.max(top, 0) - top, to = e.scrollTop + Math.min(bottom, floor) - top;
+      for (let i = Math.max(0, Math.ceil((from - 1) / height)); i < count && (i + 1) * height <= to + 1; i++) slices[i] = true;
+    }
+  };
   const confirms = () => {
     for (const form of $$('[data-approves]')) {
       const input = $('[data-confirm]', form), typed = input?.value.trim() ?? '', name = input?.dataset.confirm ?? '', end = $('[data-unseen]', form);
-      const hides = !!end && unseen.size > 0;
+      const hides = !!end && unread(form).length > 0;
       if (end) end.hidden = !hides;
       for (const button of $$('button[name=decision]:not([value=reject]), button[name=grant]', form)) button.disabled = hides || typed !== name;
       if (!input) continue;
       const why = $('.differs', form) ?? document.createElement('small');
       why.className = 'bad differs';
       why.setAttribute('aria-live', 'polite');
-      input.after(why);
+      if (!why.parentNode) input.after(why);
       set(why, name.startsWith(typed) ? '' : typed.toLowerCase() === name.toLowerCase() ? `Capitals and small letters differ: the name is ${name}` : `The name is ${name}`);
     }
   };
-  const see = () => {
-    for (const end of unseen) {
-      const { x, y } = end.getBoundingClientRect(), there = document.elementFromPoint(x, y); // null: it is outside of the window
-      if (there && !there.closest('.act')) unseen.delete(end);
-    }
-    confirms();
+  // Not at each scroll: what a jump passes by has not been on the screen.
+  setInterval(() => { if (!document.hidden && $('[data-unseen]')) { see(); confirms(); } }, 200);
+  const showUnread = form => {
+    const e = unread(form)[0], hidden = e ? shown.get(e)?.indexOf(false) * 24 : 0;
+    if (!e) return;
+    const scrolls = e.scrollHeight > e.clientHeight + 1;
+    if (scrolls) e.scrollTop = hidden;
+    scrollBy(0, e.getBoundingClientRect().top + (scrolls ? 0 : hidden) - 80);
   };
-  if (unseen.size) for (const name of ['scroll', 'resize', 'load']) window.addEventListener(name, see);
   const task = async () => {
     const other = await load(location.href), now = $$('[data-merge]', other);
     count(other);
@@ -274,6 +287,7 @@
   // asked for anew.
   const address = new URL(location.href);
   address.pathname = address.pathname.replace(/\/(decision|extension|anew)$/, '');
+  address.hash = ''; // a browser would only scroll to it
   window.addEventListener('pagehide', () => { for (const form of $$('form[data-decides]')) form.inert = true; });
   window.addEventListener('pageshow', e => { if (e.persisted) location.replace(address); });
 
@@ -318,6 +332,7 @@
     const at = performance.now(), rushed = at - by.changed < moment || by.early && (by.held || at - by.ended < moment);
     const twice = at - sent < 5000; // longer, and the sending has been stopped
     if (twice || rushed) e.preventDefault(); else sent = at;
+    if (!e.defaultPrevented) forgetDrafts(e.target);
     if (rushed) pointer.changed = key.changed = at; // presses that just go on never count
     if (rushed) hold('Not sent: the page had just changed or come to the front. Press again.');
     else if (twice) hold('Sent already. If nothing happens, press again after 5 seconds.');
@@ -340,10 +355,10 @@
   document.addEventListener('input', e => { if (e.target.matches('[data-confirm]')) confirms(); });
   confirms();
   // Words that have not been sent outlive a reload of the page, in this tab.
-  const draft = e => `draft ${e.form.action} ${e.name}`;
+  const draft = e => `draft ${$('#menu b')?.textContent} ${address.pathname}${address.search} ${e.form.action} ${e.name}`;
   const words = '[data-decides] :is(textarea, input:not([type], [data-confirm]))';
+  const forgetDrafts = form => { try { for (const e of $$(words, form)) sessionStorage.removeItem(draft(e)); } catch { /* there are none */ } };
   try {
-    if (page === 'signin') sessionStorage.clear(); // another person may come
     for (const e of $$(words)) if (e.value === e.defaultValue) e.value = sessionStorage.getItem(draft(e)) ?? e.value;
     document.addEventListener('input', ({ target: e }) => { if (e.matches(words)) sessionStorage.setItem(draft(e), e.value); });
   } catch { /* this browser keeps nothing */ }
@@ -351,12 +366,17 @@
   // text or an element within a closed panel, and a browser would open it.
   capture(['click'], e => {
     mine = e.target.closest('summary')?.parentElement ?? mine;
-    if (e.target.matches('[data-unseen] a')) e.target.closest('details').open = false;
+    if (e.target.matches('[data-unseen] a')) {
+      e.preventDefault();
+      const panel = e.target.closest('details');
+      if (panel) panel.open = false;
+      showUnread(e.target.closest('form'));
+    }
     if (e.target.matches('[data-close]')) { const panel = e.target.closest('details'); panel.open = false; $('summary', panel).focus(); }
   });
   document.addEventListener('toggle', e => {
     if (!e.target.matches('details:has([data-decides])')) return;
-    if (!e.target.open) { mine = null; see(); return; }
+    if (!e.target.open) { mine = null; stir(); return; }
     stir();
     if (e.target.dataset.open === undefined && e.target !== mine) { e.target.open = false; return; }
     mine = null;

@@ -8,7 +8,7 @@ test('Back after a decision offers none', async ({ reader, server }) => {
   for (const size of sizes) {
     await reader.resize(...size);
     const [one] = await server.approvals((await server.send('/echo Please')).id);
-    await reader.open(`/ui/approvals/${one.id}`);
+    await reader.open(`/ui/approvals/${one.id}#h-args`);
     await reader.open('/ui/about');
     await server.decide(one, 'approve');
     await reader.back();
@@ -47,6 +47,21 @@ test('Reload keeps a reason that is half written, and no name that was typed', a
     await reader.reload();
     await reader.until(() => document.readyState === 'complete');
     expect(await reader.run(() => [document.querySelector('#reject-reason').value, document.querySelector('#confirm').value])).toEqual(['Not this mon', '']);
+  }
+});
+
+test('a reason that was sent is in no form any more', async ({ reader, server }) => {
+  const all = [];
+  for (const text of ['one', 'two', 'three', 'four']) all.push((await server.approvals((await server.send(`/echo ${text}`)).id))[0].id);
+  await reader.follow(`/ui/batch?id=${all[0]}&id=${all[1]}`);
+  await reader.press('.together [name=reason]');
+  await reader.type('Not this month');
+  await reader.calm();
+  await reader.press('.together button[value=reject]');
+  await reader.until(() => document.querySelector('h1')?.innerText === 'Results');
+  for (const ids of [[0, 1], [2, 3]]) {
+    await reader.follow(`/ui/batch?id=${all[ids[0]]}&id=${all[ids[1]]}`);
+    expect(await reader.run(() => document.querySelector('.together [name=reason]')?.value ?? '')).toBe('');
   }
 });
 
