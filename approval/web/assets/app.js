@@ -188,9 +188,10 @@
   const see = () => {
     const floor = Math.min(innerHeight, ...$$('.act, #decide details[open] .panel').map(e => e.getBoundingClientRect().top));
     for (const e of $$('[data-seen], [data-seen] .tall')) {
+      if (!e.scrollHeight || e.closest('details:not([open])')) continue; // some browsers lay out what is closed
       const { top, bottom } = e.getBoundingClientRect(), count = Math.max(1, Math.ceil(e.scrollHeight / 24)), height = e.scrollHeight / count;
       let slices = shown.get(e);
-      if (slices?.length !== count) shown.set(e, slices = Array.from({ length: count }, (_, i) => !!slices?.[Math.floor(i * slices.length / count)]));
+      if (slices?.length !== count) shown.set(e, slices = Array.from({ length: count }, (_, i) => !!slices?.slice(Math.floor(i * slices.length / count), Math.ceil((i + 1) * slices.length / count)).every(Boolean)));
       const from = e.scrollTop + Math.max(top, 0) - top, to = e.scrollTop + Math.min(bottom, floor) - top;
       for (let i = Math.max(0, Math.ceil((from - 1) / height)); i < count && (i + 1) * height <= to + 1; i++) slices[i] = true;
     }
@@ -209,6 +210,7 @@
       set(why, name.startsWith(typed) ? '' : typed.toLowerCase() === name.toLowerCase() ? `Capitals and small letters differ: the name is ${name}` : `The name is ${name}`);
     }
   };
+  window.addEventListener('load', see);
   // Not at each scroll: what a jump passes by has not been on the screen.
   setInterval(() => { if (!document.hidden && $('[data-unseen]')) { see(); confirms(); } }, 200);
   const showUnread = form => {
@@ -332,7 +334,6 @@
     const at = performance.now(), rushed = at - by.changed < moment || by.early && (by.held || at - by.ended < moment);
     const twice = at - sent < 5000; // longer, and the sending has been stopped
     if (twice || rushed) e.preventDefault(); else sent = at;
-    if (!e.defaultPrevented) forgetDrafts(e.target);
     if (rushed) pointer.changed = key.changed = at; // presses that just go on never count
     if (rushed) hold('Not sent: the page had just changed or come to the front. Press again.');
     else if (twice) hold('Sent already. If nothing happens, press again after 5 seconds.');
@@ -357,8 +358,9 @@
   // Words that have not been sent outlive a reload of the page, in this tab.
   const draft = e => `draft ${$('#menu b')?.textContent} ${address.pathname}${address.search} ${e.form.action} ${e.name}`;
   const words = '[data-decides] :is(textarea, input:not([type], [data-confirm]))';
-  const forgetDrafts = form => { try { for (const e of $$(words, form)) sessionStorage.removeItem(draft(e)); } catch { /* there are none */ } };
   try {
+    const ended = page === 'results' ? ui + '/batch?' : $('#approval:not([data-state=Pending])') && address.pathname + '/';
+    for (const name of Object.keys(sessionStorage)) if (ended && name.includes(ended)) sessionStorage.removeItem(name);
     for (const e of $$(words)) if (e.value === e.defaultValue) e.value = sessionStorage.getItem(draft(e)) ?? e.value;
     document.addEventListener('input', ({ target: e }) => { if (e.matches(words)) sessionStorage.setItem(draft(e), e.value); });
   } catch { /* this browser keeps nothing */ }
@@ -382,7 +384,7 @@
     mine = null;
     if (e.target.matches('#decide details, .choose details')) enter(e.target);
   }, true);
-  const enter = panel => ($('input:not([type=hidden],[type=radio]), textarea, select', panel) || $('button:not([hidden], [data-close])', panel)).focus();
+  const enter = panel => ($('input:not([type=hidden],[type=radio]), textarea, select', panel) || $('button:not([hidden], [data-close])', panel)).focus({ preventScroll: !!panel.closest('.act') }); // there it is in sight
   for (const b of $$('[data-close]')) b.hidden = false;
   const opened = $('#decide details[open]'); // by the server, and before this script listened
   if (opened) enter(opened);

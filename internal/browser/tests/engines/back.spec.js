@@ -47,6 +47,12 @@ test('Reload keeps a reason that is half written, and no name that was typed', a
     await reader.reload();
     await reader.until(() => document.readyState === 'complete');
     expect(await reader.run(() => [document.querySelector('#reject-reason').value, document.querySelector('#confirm').value])).toEqual(['Not this mon', '']);
+    expect(await reader.run(() => Object.keys(sessionStorage).length)).toBe(1);
+    await reader.press('#p-reject > summary');
+    await reader.calm();
+    await reader.press('#p-reject button.go');
+    await reader.until(() => document.querySelector('#approval')?.dataset.state === 'Rejected');
+    expect(await reader.run(() => Object.keys(sessionStorage).length), 'words are kept that were sent').toBe(0);
   }
 });
 
