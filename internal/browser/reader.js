@@ -64,7 +64,8 @@ class Reader {
     return this.run(async () => {
       for (const e of document.querySelectorAll('[data-seen], [data-seen] .tall')) {
         const scrolls = e.scrollHeight > e.clientHeight + 1;
-        for (let y = 0; y < e.scrollHeight; y += 120) {
+        const step = Math.max(60, 0.7 * Math.min(e.clientHeight, innerHeight - 200));
+        for (let y = 0; y < e.scrollHeight; y += step) {
           if (scrolls) e.scrollTop = y;
           scrollBy(0, e.getBoundingClientRect().top + (scrolls ? 0 : y) - 40);
           await new Promise((done) => { setTimeout(done, 250); });

@@ -26,7 +26,7 @@ for (const size of sizes) {
     });
 
     test('a call is approved after all of it has been on the screen', async ({ reader, server }) => {
-      const lines = Array.from({ length: 60 }, (_, i) => `line ${i} of a script`).join('\n');
+      const lines = Array.from({ length: 30 }, (_, i) => `line ${i} of a script`).join('\n');
       const [one] = await server.approvals((await server.send(`/echo ${JSON.stringify({ text: lines })}`)).id);
       await reader.open(`/ui/approvals/${one.id}#:~:text=Digest`); // a jump passes the lines by
       await reader.run(() => scrollTo(0, document.body.scrollHeight));
