@@ -236,7 +236,7 @@ func (t *talk) refusal(err error) error {
 	if err == nil {
 		return nil
 	}
-	return cli.Exit(cli.ExitRefused, fmt.Sprintf("nothing was decided, and the task %s still waits; '%s' comes back to it", visible.Line(t.task), t.comeBack()))
+	return cli.Exit(cli.ExitRefused, fmt.Sprintf("nothing was decided here; '%[2]s' comes back to the task %[1]s", visible.Line(t.task), t.comeBack()))
 }
 
 // chat sends the person's lines, and follows each task.
