@@ -104,10 +104,12 @@ test('the seventh tab loads, and follows', async ({ reader, server }) => {
 });
 
 test('the risk of a call is whole at 200 %', async ({ reader, server }) => {
-  await server.send('/transfer_money amount=1 to=ann');
   for (const [width, height] of sizes) {
     await reader.resize(Math.max(width / 2, 320), Math.max(height / 2, 200)); // 320 px are the least of WCAG 2.2, 1.4.10
+    const [one] = await server.approvals((await server.send('/transfer_money amount=1 to=ann')).id);
     await reader.open('/ui/');
+    await server.decide(one, 'reject'); // its row says at length by whom
+    await reader.see('tr.gone');
     expect(await reader.run(() => {
       const risk = document.querySelector('td.k .risk').getBoundingClientRect(), left = document.querySelector('td.t').getBoundingClientRect();
       return risk.left >= 0 && risk.right <= innerWidth && (risk.right <= left.left + 1 || risk.bottom <= left.top + 1);
