@@ -93,7 +93,14 @@ const hide = (value) => {
 class PlaywrightReader extends Reader {
   constructor(page, server, touch) { super(); Object.assign(this, { page, server, touch }); }
 
-  open(path) { return this.page.goto(this.server.url + path); }
+  // open goes to a page. At times Firefox reports one navigation as two, of which the second interrupts the first.
+  async open(path) {
+    const url = this.server.url + path;
+    await this.page.goto(url).catch((err) => {
+      if (!err.message.includes(`interrupted by another navigation to "${url}"`)) throw err;
+      return this.page.waitForURL(url);
+    });
+  }
 
   run(f, ...args) { return this.page.evaluate(`(${f})(...${JSON.stringify(args)})`); }
 
