@@ -239,8 +239,14 @@ func (w *Work) doDue(ctx context.Context, r *rows) error {
 
 // do does the work of a row, and ends it.
 func (w *Work) do(r *rows, row *store.Due) {
-	err := errors.New("the goroutine of the due work was ended")
-	defer func() { r.end(row, w.env.Now(), err) }()
+	begun, err := w.env.Now(), errors.New("the goroutine of the due work was ended")
+	defer func() {
+		now := w.env.Now()
+		if errors.Is(err, rules.ErrNotYet) || errors.Is(err, ErrAgain) {
+			now = begun // what it found holds for then: a clock that has moved since must not put it off
+		}
+		r.end(row, now, err)
+	}()
 	err = w.handle(*row)
 	if err != nil && !errors.Is(err, rules.ErrNotYet) && !errors.Is(err, ErrAgain) && !errors.Is(err, store.ErrReadOnly) && w.env.Ctx.Err() == nil {
 		w.env.Log.Warn().Err(err).Str("kind", row.Kind).Str("task_id", row.Task.String()).Msg("due work failed; retrying")
