@@ -4,7 +4,6 @@
 package debugapi
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -120,49 +119,36 @@ func (c *Config) ready(h handler) handler {
 	}
 }
 
-// profile answers with a profile in the form of pprof.
+// profile answers with a profile in the form of pprof, as net/http/pprof does. That package cannot be
+// used here: it also serves profiles, and the command line, on the default mux of each program that
+// embeds the server.
 func (c *Config) profile(w http.ResponseWriter, r *http.Request, by auth.Principal) {
-	name := r.PathValue("name")
-	if !slices.Contains(Profiles(), name) {
+	name, seconds := r.PathValue("name"), 10
+	if text := r.URL.Query().Get("seconds"); text != "" {
+		seconds, _ = strconv.Atoi(text) // 0 when it is no number
+	}
+	switch {
+	case !slices.Contains(Profiles(), name):
 		http.Error(w, "there is no such profile: use heap, goroutine or profile", http.StatusNotFound)
+		return
+	case seconds < 1 || seconds > 60:
+		http.Error(w, "seconds is out of range: use 1 to 60", http.StatusBadRequest)
 		return
 	}
 	c.Log.Info().Str("profile", name).Str("by", by.Subject).Msg("a profile of the process is taken")
-	var taken bytes.Buffer
-	if name == CPU {
-		if status, err := ofCPU(r, &taken); err != nil {
-			http.Error(w, err.Error(), status)
-			return
-		}
-	} else if err := pprof.Lookup(name).WriteTo(&taken, 0); err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
+	w.Header().Set("Content-Type", "application/octet-stream")
+	if name != CPU {
+		_ = pprof.Lookup(name).WriteTo(w, 0) // the client may be gone
 		return
 	}
-	w.Header().Set("Content-Type", "application/octet-stream")
-	w.Header().Set("Content-Length", strconv.Itoa(taken.Len()))
-	_, _ = taken.WriteTo(w) // the client may be gone
-}
-
-// ofCPU takes a profile of the processor for the time that the request names, or until its client
-// is gone.
-func ofCPU(r *http.Request, to *bytes.Buffer) (status int, err error) {
-	seconds := 10
-	if text := r.URL.Query().Get("seconds"); text != "" {
-		if seconds, err = strconv.Atoi(text); err != nil || seconds < 1 || seconds > 60 {
-			return http.StatusBadRequest, errors.New("seconds is out of range: use 1 to 60")
-		}
-	}
-	if err := pprof.StartCPUProfile(to); err != nil {
-		return http.StatusConflict, errors.New("another profile is being taken: try again when it has ended")
+	if err := pprof.StartCPUProfile(w); err != nil {
+		http.Error(w, "another profile is being taken: try again when it has ended", http.StatusConflict)
+		return
 	}
 	defer pprof.StopCPUProfile()
-	over := time.NewTimer(time.Duration(seconds) * time.Second)
-	defer over.Stop()
 	select {
-	case <-over.C:
-		return 0, nil
+	case <-time.After(time.Duration(seconds) * time.Second):
 	case <-r.Context().Done():
-		return http.StatusServiceUnavailable, errors.New("the profile was cut off")
 	}
 }
 
