@@ -21,24 +21,35 @@ import (
 
 var update = flag.Bool("update", false, "rewrite golden files and generated documents with what the tests make")
 
-// File compares got with a file. With -update it writes the file.
-func File(t testing.TB, file, got string) {
+// File compares got with a file, and returns the content of the file. With -update it writes the file.
+func File(t testing.TB, file, got string) string {
 	t.Helper()
 	if *update {
 		write(t, file, got)
-		return
+		return got
 	}
-	same(t, file, got, "if that is correct, run the test with -update")
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatalf("%v: run the test with -update to write it", err)
+	}
+	if diff := cmp.Diff(string(raw), got); diff != "" {
+		t.Errorf("%s (-want +got); if that is correct, run the test with -update:\n%s", file, diff)
+	}
+	return string(raw)
 }
 
-// Kept compares got with a file in a format that is on users' disks, and returns the content
-// of the file. With -update it writes a missing file, and changes none.
-func Kept(t testing.TB, file, got string) string {
+// Made returns the content of a file that differs each time it is made. With -update it writes what
+// content returns.
+func Made(t testing.TB, file string, content func() string) string {
 	t.Helper()
-	if _, err := os.Stat(file); *update && os.IsNotExist(err) {
-		write(t, file, got)
+	if *update {
+		write(t, file, content())
 	}
-	return same(t, file, got, "data in the old form exists: give the new form a version of its own, and run the test with -update once")
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatalf("%v: run the test with -update to write it", err)
+	}
+	return string(raw)
 }
 
 // Section compares got with a generated part of a document. With -update it writes that part.
@@ -55,19 +66,6 @@ func Section(t testing.TB, file, name, got string) {
 		t.Fatalf("%s has lost the part %q: write the lines <!-- %s: … --> and <!-- end --> around its place", file, name, name)
 	}
 	File(t, file, before+"<!-- "+name+": "+mark+"\n"+got+"<!-- end -->"+after)
-}
-
-// same compares got with a file and returns the content of the file.
-func same(t testing.TB, file, got, next string) string {
-	t.Helper()
-	raw, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatalf("%v: run the test with -update to write it", err)
-	}
-	if diff := cmp.Diff(string(raw), got); diff != "" {
-		t.Errorf("%s (-want +got); %s:\n%s", file, next, diff)
-	}
-	return string(raw)
 }
 
 func write(t testing.TB, file, got string) {

@@ -49,10 +49,8 @@ func TestFailuresSayWhatToDo(t *testing.T) {
 	}{
 		{"equal", func(t testing.TB) { File(t, file, text) }, nil},
 		{"equal part", func(t testing.TB) { Section(t, file, "keys", "old\n") }, nil},
-		{"equal and kept", func(t testing.TB) { Kept(t, file, text) }, nil},
 		{"another", func(t testing.TB) { File(t, file, "new") }, []string{"a.md", "-update", "new", "old"}},
 		{"another part", func(t testing.TB) { Section(t, file, "keys", "new\n") }, []string{"a.md", "-update", "new", "old"}},
-		{"another and kept", func(t testing.TB) { Kept(t, file, "new") }, []string{"a.md", "version of its own", "new", "old"}},
 		{"no mark", func(t testing.TB) { Section(t, file, "gates", "new") }, []string{"a.md", `"gates"`, "<!-- end -->"}},
 		{"no file", func(t testing.TB) { File(t, file+".no", "new") }, []string{"a.md.no", "-update"}},
 	} {

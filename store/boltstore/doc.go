@@ -34,11 +34,11 @@
 // A snapshot follows the events of a value, and its bulk, if any, follows the snapshot; the
 // header has the positions of both.
 //
-// # Formats
+// # Format
 //
-// Format 4 is the oldest format that is read: a file that began with an earlier format is
-// refused. Format 5 added compression with zstd, of log values after their heads and of row
-// values. Values of a file of format 4 stay as they are.
+// The number of the format in meta, and in the first line of a backup, decides for everything in the
+// file: any other number is refused ([layout.CheckFormat]). Log values after their heads, and
+// values of rows, may be compressed with zstd.
 //
 // # Damage
 //

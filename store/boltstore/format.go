@@ -23,8 +23,7 @@ type contents struct {
 	rebuilding  bool // derived buckets are incomplete
 }
 
-// prepare refuses a file that is not a store, or of a format that is not read, and brings
-// it to the newest format.
+// prepare refuses a file that is not a store, or of another format, and records which file it is.
 func (c *contents) prepare(file *boltfile.File) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -37,7 +36,7 @@ func (c *contents) prepare(file *boltfile.File) (err error) {
 	}
 	return file.Bolt().Update(func(tx *bolt.Tx) error {
 		meta := tx.Bucket(layout.BucketMeta)
-		return errors.Join(meta.Delete(layout.KeyReleased), meta.Put(layout.KeyFormat, layout.U64(layout.Format)), meta.Put(layout.KeyFile, file.Identity()))
+		return errors.Join(meta.Delete(layout.KeyReleased), meta.Put(layout.KeyFile, file.Identity()))
 	})
 }
 
@@ -52,13 +51,11 @@ func (c *contents) examine(file *boltfile.File) (ready bool, err error) {
 		}
 		meta := tx.Bucket(layout.BucketMeta)
 		have := layout.ReadU64(meta.Get(layout.KeyFormat))
-		if err := checkFormat(file.Path(), have); err != nil {
-			return err
+		if have == 0 {
+			return boltfile.DamagedFile(file.Path(), "it has no format")
 		}
-		if have < layout.Format {
-			if err := checkOldest(file.Path(), tx); err != nil {
-				return err
-			}
+		if err := layout.CheckFormat("store "+file.Path(), have); err != nil {
+			return err
 		}
 		if meta.Get(layout.KeyRebuild) != nil {
 			c.rebuilding = true
@@ -68,7 +65,7 @@ func (c *contents) examine(file *boltfile.File) (ready bool, err error) {
 		if err := checkVersion(file, known, meta.Get(layout.KeyReleased) != nil, commitRecord{c.incarnation, c.epoch, uint64(tx.ID())}); err != nil {
 			return err
 		}
-		ready = have == layout.Format && bytes.Equal(known, file.Identity())
+		ready = bytes.Equal(known, file.Identity())
 		return nil
 	})
 	return ready, err
@@ -100,30 +97,6 @@ func Check(path string, each func(*store.Header)) error {
 			return nil
 		})
 	})
-}
-
-// checkFormat refuses a file of a format that this program does not read.
-func checkFormat(path string, have uint64) error {
-	switch {
-	case have == 0:
-		return boltfile.DamagedFile(path, "it has no format")
-	case have > layout.Format:
-		return fmt.Errorf("store %s has format %d, and this program reads formats %d to %d: it was written by a newer program; run that program", path, have, layout.OldestFormat, layout.Format)
-	case have < layout.OldestFormat:
-		return fmt.Errorf("store %s has format %d, and this program reads formats %d to %d: keep using the program that wrote it, or move the file away and start with an empty store: a2a-server serve --init", path, have, layout.OldestFormat, layout.Format)
-	}
-	return nil
-}
-
-// checkOldest refuses a file whose first log value has a format before oldest: the file began
-// with that format.
-func checkOldest(path string, tx *bolt.Tx) error {
-	defer func() { _ = recover() }() // a damaged page of the log is its readers' to report
-	_, first := boltfile.NewImage(tx).Bucket(layout.BucketLog).Cursor().First()
-	if len(first) == 0 || first[0] >= layout.ValueVersion {
-		return nil
-	}
-	return fmt.Errorf("store %s has tasks that were written before format %d: this program does not read them; keep using the program that wrote it, or move the file away and start with an empty store: a2a-server serve --init", path, layout.OldestFormat)
 }
 
 // isCopyOf reports whether the file is a copy of the one that its meta data name. Nil names no file.

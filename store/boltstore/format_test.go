@@ -1,6 +1,7 @@
 package boltstore_test
 
 import (
+	"bytes"
 	"compress/gzip"
 	"fmt"
 	"io"
@@ -10,111 +11,126 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	bolt "go.etcd.io/bbolt"
 
+	"a2a-server/internal/golden"
 	"a2a-server/store"
 	"a2a-server/store/boltstore"
 )
 
-// unpack writes a golden file of an earlier program to a folder of the test. The file does not say
-// which file it was, so that it is no copy.
-func unpack(t *testing.T, name string) string {
-	t.Helper()
-	packed := must(os.Open(filepath.Join("testdata", name+".gz")))
-	t.Cleanup(func() { _ = packed.Close() })
-	z := must(gzip.NewReader(packed))
-	raw := must(io.ReadAll(z))
-	path := filepath.Join(t.TempDir(), name)
-	need(os.WriteFile(path, raw, 0o600))
-	return path
-}
-
-// A file of each format is opened, read as it was written, and written on. Format 5 has a compressed log value and a compressed row.
-func TestFormats(t *testing.T) {
+// The file of testdata is read as it was written, and written on. It has compressed values.
+func TestFormat(t *testing.T) {
 	t.Parallel()
-	for format, own := range map[int]string{4: "of alice", 5: strings.Repeat("of alice ", 100)} {
-		t.Run(fmt.Sprint(format), func(t *testing.T) {
-			t.Parallel()
-			examineFormat(t, unpack(t, fmt.Sprintf("format%d.db", format)), own)
-		})
+	packed := golden.Made(t, filepath.Join("testdata", "store.db.gz"), func() string { return sampleOfFormat(t) })
+	raw := must(io.ReadAll(must(gzip.NewReader(strings.NewReader(packed)))))
+	path := filepath.Join(t.TempDir(), "store.db")
+	need(os.WriteFile(path, raw, 0o600))
+	need(boltCheck(path))
+	h := open(t, path)
+	got := ""
+	for _, q := range []store.RowQuery{{Kind: "approval"}, {Kind: "approval", Index: "pending"}, {Kind: "own"}, {Kind: "state", Context: "context"}} {
+		rows := must(h.Rows(t.Context(), alice, q))
+		for _, row := range rows.Rows {
+			got += fmt.Sprintf("%s %s%s %s %d %s %t\n", q.Kind, q.Index, q.Context, row.Key, row.Rev, row.Value, row.Damaged)
+		}
 	}
-}
-
-func examineFormat(t *testing.T, path, own string) {
-	t.Helper()
-	for n := range 3 {
-		need(boltCheck(path))
-		h, closeStore := openOnce(t, path)
-		got := ""
-		for _, q := range []store.RowQuery{{Kind: "approval"}, {Kind: "approval", Index: "pending"}, {Kind: "own"}, {Kind: "state", Context: "context"}} {
-			rows := must(h.Rows(t.Context(), alice, q))
-			for _, row := range rows.Rows {
-				got += fmt.Sprintf("%s %s%s %s %d %s %t\n", q.Kind, q.Index, q.Context, row.Key, row.Rev, row.Value, row.Damaged)
-			}
-		}
-		due, _, err := h.Due(t.Context(), 4000, "", 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, row := range due {
-			got += fmt.Sprintf("due %s %s %s %t\n", row.Kind, row.Key, row.Payload, row.Damaged)
-		}
-		audit := must(h.Audit(t.Context(), 0, 0))
-		for _, e := range audit {
-			got += fmt.Sprintf("audit %d %s %t\n", e.N, e.Data, e.Damaged)
-		}
-		if diff := cmp.Diff(`approval  first 1 first asks false
+	due, _, err := h.Due(t.Context(), 4000, "", 0)
+	need(err)
+	for _, row := range due {
+		got += fmt.Sprintf("due %s %s %s %t\n", row.Kind, row.Key, row.Payload, row.Damaged)
+	}
+	for _, e := range must(h.Audit(t.Context(), 0, 0)) {
+		got += fmt.Sprintf("audit %d %s %t\n", e.N, e.Data, e.Damaged)
+	}
+	if diff := cmp.Diff(`approval  first 1 first asks false
 approval  second 1 second asks false
-approval  third 1 third asks false
 approval pending first 1 first asks false
 approval pending second 1 second asks false
-approval pending third 1 third asks false
-own  key 1 `+own+` false
-state context k 3 by third false
+own  key 1 `+strings.Repeat("of alice ", 100)+` false
+state context k 2 by second false
 due expiry first first expires false
 due expiry second second expires false
-due expiry third third expires false
 audit 1 first was asked false
 audit 2 second was asked false
-audit 3 third was asked false
 `, got); diff != "" {
-			t.Fatalf("opened %d times, the file differs (-want +got):\n%s", n, diff)
-		}
-		page, err := h.Tasks(t.Context(), alice, store.Query{Context: "context"})
-		if err != nil || len(page.Tasks) != 3 || page.Total != 3 {
-			t.Fatalf("Tasks() = %d tasks, %v; want 3", len(page.Tasks), err)
-		}
-		for i, name := range []string{"third", "second", "first"} {
-			id := page.Tasks[i].Task
-			v, err := h.Read(t.Context(), alice, id, store.AtSnapshot(), store.Limit{})
-			if err != nil || string(v.Snapshot) != name+" plain" || string(v.Bulk) != name+" bulk" || len(v.Events) != 3+n {
-				t.Fatalf("Read(%s) = %q, %q, %d events, %v", name, v.Snapshot, v.Bulk, len(v.Events), err)
-			}
-			want := []string{name + " 2", strings.Repeat(name+" 3 ", 2000), name + " 4"}
-			for k, e := range v.Events[:3] {
-				if string(e.Data) != want[k] {
-					t.Errorf("event %d of %s = %.30q, want %.30q", e.Seq, name, e.Data, want[k])
-				}
-			}
-			if _, err := h.Append(t.Context(), &store.Batch{
-				Scope: alice, Task: id, Rev: new(page.Tasks[i].Rev), Change: store.Change{Phase: store.Parked},
-				Events: []store.Event{{Kind: "note", Time: 5000, Data: []byte(strings.Repeat("written on ", 500))}},
-			}).Wait(); err != nil {
-				t.Fatal(err)
-			}
-		}
-		fill(t, h, store.Owner("t", "bob"), 10)
-		closeStore()
+		t.Errorf("the file differs (-want +got):\n%s", diff)
 	}
+	page, err := h.Tasks(t.Context(), alice, store.Query{Context: "context"})
+	if err != nil || len(page.Tasks) != 2 || page.Total != 2 {
+		t.Fatalf("Tasks() = %d tasks, %v; want 2", len(page.Tasks), err)
+	}
+	for i, name := range []string{"second", "first"} {
+		id := page.Tasks[i].Task
+		v, err := h.Read(t.Context(), alice, id, store.AtSnapshot(), store.Limit{})
+		if err != nil || string(v.Snapshot) != name+" plain" || string(v.Bulk) != name+" bulk" || len(v.Events) != 3 {
+			t.Fatalf("Read(%s) = %q, %q, %d events, %v", name, v.Snapshot, v.Bulk, len(v.Events), err)
+		}
+		for k, want := range []string{name + " 2", strings.Repeat(name+" 3 ", 2000), name + " 4"} {
+			if got := string(v.Events[k].Data); got != want {
+				t.Errorf("event %d of %s = %.30q, want %.30q", v.Events[k].Seq, name, got, want)
+			}
+		}
+		must(h.Append(t.Context(), &store.Batch{
+			Scope: alice, Task: id, Rev: new(page.Tasks[i].Rev), Change: store.Change{Phase: store.Parked},
+			Events: []store.Event{{Kind: "note", Time: 5000, Data: []byte(strings.Repeat("written on ", 500))}},
+		}).Wait())
+	}
+	fill(t, h, store.Owner("t", "bob"), 10)
 }
 
-// openOnce opens a store that is closed within the test.
-func openOnce(t *testing.T, path string) (h store.Handle, closeStore func()) {
+// sampleOfFormat returns a compressed store that has values of each kind.
+func sampleOfFormat(t *testing.T) string {
 	t.Helper()
-	db := must(boltstore.Open(path))
-	h = must(db.Handle())
-	return h, func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
+	path := filepath.Join(t.TempDir(), "store.db")
+	db, h := handled(boltstore.Options{Ahead: -1}.Open(path))
+	commit(h, &store.Batch{Scope: alice, Rows: []store.RowChange{{Kind: "own", Key: []byte("key"), Value: []byte(strings.Repeat("of alice ", 100))}}})
+	for i, name := range []string{"first", "second"} {
+		id := store.NewTaskID()
+		note := func(text string, bulk bool) store.Event {
+			return store.Event{Kind: "note", Time: 1000, Public: true, Bulk: bulk, Data: []byte(text)}
 		}
+		commit(h, &store.Batch{
+			Scope: alice, Task: id, Rev: new(uint64(0)), Dedup: store.Hash(store.NewTaskID()),
+			Change: store.Change{Context: "context", Status: &store.Status{State: 2, Time: store.Millis(1000 + i)}, Phase: store.Parked, Pending: new(uint32(1))},
+			Events: []store.Event{note(name+" 1", false)},
+			Rows:   []store.RowChange{{Kind: "approval", Key: []byte(name), Value: []byte(name + " asks"), Index: []store.IndexKey{{Index: "pending", Key: []byte(name)}}}},
+			Due:    []store.DueChange{{Time: 3000, Kind: "expiry", Key: []byte(name), Payload: []byte(name + " expires")}},
+			Audit:  [][]byte{[]byte(name + " was asked")},
+		})
+		commit(h, &store.Batch{
+			Scope: alice, Task: id, Rev: new(uint64(1)), Change: store.Change{Phase: store.Parked},
+			Events:   []store.Event{note(name+" 2", false), note(strings.Repeat(name+" 3 ", 2000), true), note(name+" 4", false)},
+			Rows:     []store.RowChange{{Kind: "state", Key: []byte("k"), IfRev: store.Any, Value: []byte("by " + name), OfContext: true}},
+			Snapshot: &store.Snapshot{After: 1, Rev: 1, Bytes: []byte(name + " plain"), Bulk: []byte(name + " bulk")},
+		})
+	}
+	need(db.Close())
+	update(t, path, func(tx *bolt.Tx) error { return tx.Bucket([]byte("meta")).Delete([]byte("file")) }) // it is no copy
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	must(z.Write(must(os.ReadFile(path))))
+	need(z.Close())
+	return packed.String()
+}
+
+// A backup and a plain copy of another format are refused, and name it.
+func TestBackupOfAnotherFormat(t *testing.T) {
+	t.Parallel()
+	path := sample(t)
+	var whole bytes.Buffer
+	must(boltstore.BackupPlain(t.Context(), path, &whole, false /* copied */))
+	for _, tc := range []struct{ line, says string }{
+		{"a2a-server backup 1\n", "the backup has format 1, and this program reads format 6: finish its work"},
+		{"a2a-server backup 7\n", "the backup has format 7, and this program reads format 6: a newer program"},
+		{"a2a-server backup \n", boltstore.ErrNotBackup.Error()},
+	} {
+		_, after, _ := strings.Cut(whole.String(), "\n")
+		if _, err := boltstore.VerifyBackup(strings.NewReader(tc.line + after)); err == nil || !strings.Contains(err.Error(), tc.says) {
+			t.Errorf("VerifyBackup() after %q = %v, want %q", tc.line, err, tc.says)
+		}
+	}
+	setFormat(5)(t, path)
+	if _, err := boltstore.BackupPlain(t.Context(), path, io.Discard, true /* copied */); err == nil || !strings.Contains(err.Error(), path+" has format 5") {
+		t.Errorf("BackupPlain() = %v, want its format", err)
 	}
 }

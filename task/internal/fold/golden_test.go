@@ -79,7 +79,7 @@ func (f *Fold) checkGolden(t *testing.T, version int) {
 // goldenFile returns what a golden file has, which must be got.
 func goldenFile(t *testing.T, name string, got []byte) []byte {
 	t.Helper()
-	return []byte(golden.Kept(t, filepath.Join("testdata", name), string(got)))
+	return []byte(golden.File(t, filepath.Join("testdata", name), string(got)))
 }
 
 // A snapshot of an older version, of which a task may have one, still reads. It has the

@@ -80,6 +80,9 @@ func CopyPlain(ctx context.Context, path string, to io.Writer, is Plain) (info I
 		}
 	}()
 	err = boltfile.ReadPlain(path, layout.BucketDropped, func(im *boltfile.Image) (err error) {
+		if err := layout.CheckFormat(path, layout.ReadU64(im.Bucket(layout.BucketMeta).Get(layout.KeyFormat))); err != nil {
+			return err
+		}
 		c := copier{output: out, view: func(fn func(*boltfile.Image) error) error {
 			if err := context.Cause(ctx); err != nil {
 				return err
@@ -281,7 +284,7 @@ func (c *copier) last(moment store.Millis) (Info, error) {
 			}
 		}
 		meta := im.Bucket(layout.BucketMeta)
-		for _, key := range [][]byte{layout.KeyFormat, layout.KeyEpoch, layout.KeyCreated} {
+		for _, key := range [][]byte{layout.KeyEpoch, layout.KeyCreated} {
 			if value := meta.Get(key); value != nil {
 				c.put(layout.BucketMeta, key, value)
 			}

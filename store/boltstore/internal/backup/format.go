@@ -1,11 +1,11 @@
 // Package backup copies a file while it is written, and makes a file from a copy.
 //
-// A copy is a stream: a line that names the format, records, an end, and the SHA-256 of all of
+// A copy is a stream: a line with the format of the store, records, an end, and the SHA-256 of all of
 // that. A record puts a key, or deletes it; a later record of a key replaces the earlier one. So a
 // copy can be written while the keys change, and is of one moment when it is complete. It has no
 // derived buckets.
 //
-//	magic
+//	magic number    a line: the number is [layout.Format]
 //	n key value     n: the number of a bucket, a byte; key, value: a length, as a uvarint, and bytes
 //	n+0x80 key      the key was deleted
 //	0x7e text       the copy has failed: why
@@ -22,13 +22,14 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"strconv"
 	"time"
 
 	"a2a-server/store"
 	"a2a-server/store/boltstore/internal/layout"
 )
 
-const magic = "a2a-server backup 1\n"
+const magic = "a2a-server backup "
 
 // The bytes that begin a record, besides the numbers of buckets.
 const (
@@ -39,9 +40,10 @@ const (
 
 // The largest parts of a record, so that a damaged length does not take memory.
 const (
-	maxKey   = 64 << 10
-	maxValue = 512 << 20
-	maxText  = 4 << 10
+	maxKey    = 64 << 10
+	maxValue  = 512 << 20
+	maxText   = 4 << 10
+	maxNumber = 8 // of a format, with the end of its line
 )
 
 // ErrNotBackup says that a stream does not begin as a copy does.
@@ -81,7 +83,7 @@ type output struct {
 }
 
 func newOutput(to io.Writer) *output {
-	return &output{to: to, sum: sha256.New(), part: []byte(magic)}
+	return &output{to: to, sum: sha256.New(), part: fmt.Appendf(nil, "%s%d\n", magic, layout.Format)}
 }
 
 func (o *output) put(bucket, key, value []byte) {
@@ -197,14 +199,29 @@ func (in *input) next() (*record, error) {
 	return r, err
 }
 
+// begin reads the line with the format.
+func (in *input) begin() error {
+	line, err := in.from.Peek(len(magic) + maxNumber)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("read the backup: %w", err)
+	}
+	line, _, _ = bytes.Cut(line, []byte("\n"))
+	number, ours := bytes.CutPrefix(line, []byte(magic))
+	format, err := strconv.ParseUint(string(number), 10, 64)
+	if !ours || err != nil {
+		return ErrNotBackup
+	}
+	if err := layout.CheckFormat("the backup", format); err != nil {
+		return err
+	}
+	return in.fill(make([]byte, len(line)+1))
+}
+
 func (in *input) read() (*record, error) {
 	if !in.begun {
 		in.begun = true
-		begins := make([]byte, len(magic))
-		if err := in.fill(begins); err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-			return nil, fmt.Errorf("read the backup: %w", err)
-		} else if err != nil || string(begins) != magic {
-			return nil, ErrNotBackup
+		if err := in.begin(); err != nil {
+			return nil, err
 		}
 	}
 	mark, err := in.ReadByte()

@@ -34,7 +34,7 @@ type Options struct {
 	Ahead       int64         // disk space that is allocated before it is needed, in bytes; negative: none
 
 	Create  func(*bolt.Tx) error // fills a new file
-	Prepare func(*File) error    // checks the open file, and brings it to the newest format
+	Prepare func(*File) error    // checks the open file, and records which file it is
 }
 
 // File is an open file. It is safe for concurrent use.

@@ -8,11 +8,12 @@ import (
 )
 
 // An identity says which file of its disk a file is: its device and its inode and, since a removed
-// file's inode is used again, when it was made, in nanoseconds; 0 or nothing: that is not known.
+// file's inode is used again, when it was made, in nanoseconds; 0: that is not known.
 const (
 	deviceEnd = 8
 	inodeEnd  = 16
-	bornEnd   = 24
+
+	identitySize = 24
 )
 
 // identityOf returns the identity of an open file; nil: the system has none.
@@ -30,19 +31,12 @@ func identityOf(f *os.File, info os.FileInfo) []byte {
 // was made at another time. Another device alone says nothing, because systems number devices again
 // when they start.
 func Copied(was, is []byte) bool {
-	if len(was) < inodeEnd || len(is) < inodeEnd {
+	if len(was) != identitySize || len(is) != identitySize {
 		return !bytes.Equal(was, is)
 	}
 	if !bytes.Equal(was[deviceEnd:inodeEnd], is[deviceEnd:inodeEnd]) {
 		return true
 	}
-	a, b := bornAt(was), bornAt(is)
+	a, b := binary.BigEndian.Uint64(was[inodeEnd:]), binary.BigEndian.Uint64(is[inodeEnd:])
 	return a != 0 && b != 0 && a != b
-}
-
-func bornAt(id []byte) uint64 {
-	if len(id) < bornEnd {
-		return 0
-	}
-	return binary.BigEndian.Uint64(id[inodeEnd:bornEnd])
 }

@@ -3,6 +3,8 @@
 // package boltstore has the buckets at a glance.
 package layout
 
+import "fmt"
+
 // The buckets of a file.
 var (
 	BucketMeta    = []byte("meta")
@@ -17,13 +19,20 @@ var (
 	BucketAudit   = []byte("audit")
 )
 
-// Format is the version of the layout that is written. Opening a file of OldestFormat or later sets
-// its number to Format, which keeps out programs that cannot read the new layout. The stored
-// values stay as they are.
-const (
-	Format       = 5
-	OldestFormat = 4
-)
+// Format is the number of the format of a store and of its backups, and of everything in them. No other
+// format is read.
+const Format = 6
+
+// CheckFormat refuses a store or a backup of another format.
+func CheckFormat(name string, have uint64) error {
+	switch {
+	case have > Format:
+		return fmt.Errorf("%s has format %d, and this program reads format %d: a newer program wrote it; use that program", name, have, Format)
+	case have < Format:
+		return fmt.Errorf("%s has format %d, and this program reads format %d: finish its work with the program that wrote it, or start with an empty data folder: a2a-server serve --init", name, have, Format)
+	}
+	return nil
+}
 
 // The keys of the bucket meta; see also [KeyRebuild].
 var (

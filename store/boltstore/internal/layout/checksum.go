@@ -11,11 +11,7 @@ import (
 // Log values, headers, rows, due payloads and audit entries end in a checksum over the
 // bucket, the key and the value before it: a value that was changed or moved on the disk is
 // noticed when it is read.
-// Values without a version begin with the byte Sealed.
-const (
-	sumSize = 4
-	Sealed  = 0x06
-)
+const sumSize = 4
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
@@ -32,33 +28,21 @@ func AppendSum(b []byte, start int, bucket, key []byte) []byte {
 
 // NewReader returns a reader of a value without its checksum. It fails if the checksum is wrong.
 func NewReader(bucket, key, value []byte) (r Reader) {
-	r.b, r.Err = unseal(bucket, key, value)
+	r.b, r.Err = Unseal(bucket, key, value)
 	return r
 }
 
 // Check returns an error if a value of log, task, row, due or audit differs from the written value.
 func Check(bucket, key, value []byte) error {
-	_, err := unseal(bucket, key, value)
+	_, err := Unseal(bucket, key, value)
 	return err
 }
 
-// unseal checks a value and returns it without its checksum.
-func unseal(bucket, key, value []byte) ([]byte, error) {
+// Unseal checks a value and returns it without its checksum.
+func Unseal(bucket, key, value []byte) ([]byte, error) {
 	end := len(value) - sumSize
 	if end < 0 || binary.BigEndian.Uint32(value[end:]) != sumOf(bucket, key, value[:end]) {
 		return nil, fmt.Errorf("%w: its checksum is wrong", store.ErrDataLoss)
 	}
 	return value[:end:end], nil
-}
-
-// Unmark returns a value that begins with Sealed, without that byte and its checksum.
-func Unmark(bucket, key, value []byte) ([]byte, error) {
-	value, err := unseal(bucket, key, value)
-	if err == nil && (len(value) == 0 || value[0] != Sealed) {
-		err = fmt.Errorf("%w: it does not begin with %#x", store.ErrDataLoss, Sealed)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return value[1:], nil
 }

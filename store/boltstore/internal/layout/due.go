@@ -23,7 +23,7 @@ func DecodeDue(k, v []byte) store.Due {
 		return d
 	}
 	d.Task, d.Kind, d.Key = task, string(kind), bytes.Clone(rest)
-	payload, err := Unmark(BucketDue, k, v)
+	payload, err := Unseal(BucketDue, k, v)
 	if err != nil {
 		return d
 	}

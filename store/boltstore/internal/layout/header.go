@@ -21,7 +21,7 @@ type HeaderValue struct {
 func (t *HeaderValue) Visible() bool { return t.Rev > 0 && !t.Deleting }
 
 // headerVersion is the version of a header.
-const headerVersion = 4
+const headerVersion = 1
 
 // Append appends the value to b, without its checksum.
 func (t *HeaderValue) Append(b []byte) []byte {

@@ -24,18 +24,15 @@ type LogHead struct {
 	Compressed bool // the bytes after the head are compressed
 }
 
-// The versions of a log value. In valueCompressed, the bytes after the head are compressed. A
-// checksum ends the head, and another checksum the value.
-const (
-	ValueVersion    = 4
-	valueCompressed = 5
-)
+// valueVersion is the version of a log value. A checksum ends its head, and another checksum the value.
+const valueVersion = 1
 
 // The flags of a value and of an event.
 const (
 	flagSnapshot = 1 << iota
 	flagBulkSnapshot
 	flagOnlyBulk
+	flagCompressed
 
 	flagPublic = 1
 	flagBulk   = 2
@@ -51,12 +48,8 @@ func flag(on bool, bit byte) byte {
 // Append writes the head of the value at key. It begins the value.
 func (h *LogHead) Append(b, key []byte) []byte {
 	start := len(b)
-	flags := flag(h.Snapshot, flagSnapshot) | flag(h.Bulk, flagBulkSnapshot) | flag(h.OnlyBulk, flagOnlyBulk)
-	version := byte(ValueVersion)
-	if h.Compressed {
-		version = valueCompressed
-	}
-	b = append(b, version, flags)
+	flags := flag(h.Snapshot, flagSnapshot) | flag(h.Bulk, flagBulkSnapshot) | flag(h.OnlyBulk, flagOnlyBulk) | flag(h.Compressed, flagCompressed)
+	b = append(b, valueVersion, flags)
 	b = append(b, h.Task[:]...)
 	for _, n := range [...]uint64{h.K, h.Prev, h.Jump, h.First, h.Pub, h.Events} {
 		b = binary.AppendUvarint(b, n)
@@ -67,13 +60,13 @@ func (h *LogHead) Append(b, key []byte) []byte {
 // Head reads the head of the value at key, and checks its sum if that is asked for.
 func (r *Reader) Head(key []byte, check bool) (h LogHead) {
 	value := r.b
-	h.Compressed = r.version("log value", ValueVersion, valueCompressed) == valueCompressed
+	r.version("log value", valueVersion)
 	flags := r.byte()
-	h.Snapshot, h.Bulk, h.OnlyBulk = flags&flagSnapshot != 0, flags&flagBulkSnapshot != 0, flags&flagOnlyBulk != 0
+	h.Snapshot, h.Bulk, h.OnlyBulk, h.Compressed = flags&flagSnapshot != 0, flags&flagBulkSnapshot != 0, flags&flagOnlyBulk != 0, flags&flagCompressed != 0
 	h.Task = r.id()
 	h.K, h.Prev, h.Jump, h.First, h.Pub, h.Events = r.Uint(), r.Uint(), r.Uint(), r.Uint(), r.Uint(), r.Uint()
 	if r.take(sumSize); r.Err == nil && check {
-		_, r.Err = unseal(BucketLog, key, value[:len(value)-len(r.b)])
+		_, r.Err = Unseal(BucketLog, key, value[:len(value)-len(r.b)])
 	}
 	return h
 }

@@ -3,7 +3,6 @@ package layout
 import (
 	"encoding/binary"
 	"fmt"
-	"slices"
 
 	"a2a-server/store"
 )
@@ -64,14 +63,12 @@ func (r *Reader) id() (id [16]byte) {
 	return id
 }
 
-// version reads a version, which must be in known.
-func (r *Reader) version(what string, known ...byte) byte {
-	v := r.byte()
-	if r.Err == nil && !slices.Contains(known, v) {
-		r.Err = fmt.Errorf("%w: %s has unknown version %d", store.ErrDataLoss, what, v)
+// version reads a version, which must be that of the value.
+func (r *Reader) version(value string, known byte) {
+	if v := r.byte(); r.Err == nil && v != known {
+		r.Err = fmt.Errorf("%w: %s has unknown version %d", store.ErrDataLoss, value, v)
 		r.b = nil
 	}
-	return v
 }
 
 // end fails unless everything has been read.

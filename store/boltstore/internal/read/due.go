@@ -39,7 +39,7 @@ func Audit(im *boltfile.Image, after uint64, limit int) (entries []store.AuditEn
 			return true, nil
 		}
 		entry := store.AuditEntry{N: layout.ReadU64(k), Damaged: true}
-		if v, err := layout.Unmark(layout.BucketAudit, k, v); err == nil && len(v) >= 16 {
+		if v, err := layout.Unseal(layout.BucketAudit, k, v); err == nil && len(v) >= 16 {
 			entry.Task, entry.Data, entry.Damaged = store.TaskID(v[:16]), bytes.Clone(v[16:]), false
 		}
 		entries = append(entries, entry)

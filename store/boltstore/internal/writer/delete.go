@@ -117,7 +117,7 @@ func (r *round) markDeleting(s store.Scope, id store.TaskID, audit []byte) error
 	}
 	// The due row's time is the task's own, so that it is found again.
 	key := layout.DueKey(id.Created(), id, store.Scope{}, store.DueDelete, nil)
-	_ = r.put(&r.due, key, r.keepMarked(layout.BucketDue, key))
+	_ = r.put(&r.due, key, r.keepParts(layout.BucketDue, key))
 	if audit != nil {
 		r.putAudit(id, audit)
 	}

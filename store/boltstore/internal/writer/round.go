@@ -247,10 +247,9 @@ func (r *round) keepSealed(bucket, key []byte, write func([]byte) []byte) []byte
 	})
 }
 
-// keepMarked is keepSealed for a value without a version.
-func (r *round) keepMarked(bucket, key []byte, parts ...[]byte) []byte {
+// keepParts is keepSealed for a value that consists of parts.
+func (r *round) keepParts(bucket, key []byte, parts ...[]byte) []byte {
 	return r.keepSealed(bucket, key, func(b []byte) []byte {
-		b = append(b, layout.Sealed)
 		for _, p := range parts {
 			b = append(b, p...)
 		}

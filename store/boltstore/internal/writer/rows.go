@@ -19,7 +19,7 @@ func (r *round) putDue(b *store.Batch, t *work) (more int) {
 			r.delete(&r.due, key)
 			more--
 		case !c.Delete && !there:
-			_ = r.put(&r.due, key, r.keepMarked(layout.BucketDue, key, c.Payload))
+			_ = r.put(&r.due, key, r.keepParts(layout.BucketDue, key, c.Payload))
 			more++
 		}
 	}
@@ -37,7 +37,7 @@ func (r *round) putAudit(task store.TaskID, entry []byte) {
 		}
 	}
 	n := layout.U64(r.nextAudit)
-	_ = r.put(&r.audit, n, r.keepMarked(layout.BucketAudit, n, task[:], entry))
+	_ = r.put(&r.audit, n, r.keepParts(layout.BucketAudit, n, task[:], entry))
 	r.nextAudit++
 }
 
