@@ -22,7 +22,7 @@ type grpcPort struct {
 }
 
 // listenGRPC opens the port of gRPC, if it is configured. Its connections count together with
-// those of the other port.
+// the other port's.
 func (s *Server) listenGRPC(beside *httpd.Listener) error {
 	if s.config.GRPC.Listen == "" {
 		return nil

@@ -17,13 +17,14 @@ import (
 	"a2a-server/internal/httpd"
 )
 
-// newServer returns the HTTP server: HTTP/1, and HTTP/2 without TLS for clients that
+// newServer returns the HTTP server: HTTP/1, and HTTP/2 also without TLS, for clients that
 // use it with prior knowledge. Every request has to arrive in time, even if it is answered
 // before its body ends; the timeout ends with the body, so that it does not cut streams.
 // There is no write timeout, because streams are long; each write to a stream has its own.
 func (s *Server) newServer(h http.Handler) *http.Server {
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
+	protocols.SetHTTP2(true)
 	protocols.SetUnencryptedHTTP2(true)
 	return &http.Server{
 		Handler:           h,
@@ -55,17 +56,8 @@ func (s *Server) routes(protocol *a2a.Server, approvals, pages http.Handler, pro
 		signing = httpd.Routed("pages", s.signin.Handler())
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c := httpd.ConnOf(r)
-		if c != nil {
-			defer c.Answered(r)
-			r.TLS = c.TLS() // before authentication
-			if c.Ambiguous(r) {
-				w.Header().Set("Connection", "close")
-				protocol.Refuse(w, r, http.StatusBadRequest, "the length of the request is ambiguous: send either Content-Length or Transfer-Encoding, and wait for the answer before the next request")
-				return
-			}
-		}
-		if c != nil && c.OverLimit() {
+		over := httpd.OverLimit(r)
+		if over || httpd.MayHaveTwoLengths(r) {
 			w.Header().Set("Connection", "close")
 		}
 		if m := s.monitor.metrics; m != nil {
@@ -81,7 +73,7 @@ func (s *Server) routes(protocol *a2a.Server, approvals, pages http.Handler, pro
 			ready.ServeHTTP(w, r)
 		case refusal != "":
 			protocol.Refuse(w, r, http.StatusServiceUnavailable, refusal)
-		case c != nil && c.OverLimit():
+		case over:
 			protocol.Refuse(w, r, http.StatusServiceUnavailable, "too many open connections, in all or from this address: try again later, and reuse a connection for several requests")
 		case path == api.Path || strings.HasPrefix(path, api.Path+"/"):
 			s.admit(protocol, approvals, w, local)

@@ -2,6 +2,7 @@ package a2aserver
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -27,7 +28,7 @@ const (
 	metricsCutOff      = 2 * time.Second
 )
 
-// monitor is what an operator watches of a Server: the metrics on their port, and the details of
+// monitor is an operator's view of a Server: the metrics on their port, and the details of
 // /readyz.
 type monitor struct {
 	metrics  *metrics.Metrics // nil: there are none
@@ -95,17 +96,16 @@ func (m *monitor) listen(s *Server) error {
 		_ = l.Close() // it has accepted no connection
 		return err
 	}
-	limited := httpd.NewListener(l, metricsConnections, s.limits.HeaderTimeout, s.log, time.Now)
+	m.listener = httpd.NewListener(l, metricsConnections, s.log, time.Now)
 	switch {
 	case loopback(l.Addr()):
 	case s.files != nil:
-		limited.Encrypt(s.files.TLS())
+		m.listener = tls.NewListener(m.listener, s.files.TLS())
 	default:
 		s.log.Warn().Str("address", l.Addr().String()).Msg("metrics and their token are sent unencrypted: set tls.cert, or listen on 127.0.0.1")
 	}
 	address := tcpAddr(l.Addr()).AddrPort()
 	m.address.Store(&address)
-	m.listener = limited
 	var secret func() (string, error)
 	if token != "" {
 		secret = func() (string, error) { return s.tools.Load().Secret(token) }

@@ -2,6 +2,7 @@ package a2aserver
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -38,7 +39,7 @@ import (
 )
 
 // A Server is an A2A server. Its store and its port are open, but it serves nothing before
-// [Server.Run]. It is safe for concurrent use. Make one with [New].
+// [Server.Run]. It is safe for concurrent use. [New] makes it.
 type Server struct {
 	config *config.Config
 	log    zerolog.Logger
@@ -180,11 +181,11 @@ func New(c Config) (_ *Server, err error) {
 		}
 		address := tcpAddr(l.Addr()).AddrPort()
 		s.address.Store(&address)
-		limited := httpd.NewListener(l, s.limits.Connections, s.limits.HeaderTimeout, c.Log, time.Now)
-		if s.files != nil {
-			limited.Encrypt(s.files.TLS())
-		}
+		limited := httpd.NewListener(l, s.limits.Connections, c.Log, time.Now)
 		s.listener = limited
+		if s.files != nil {
+			s.listener = tls.NewListener(limited, s.files.TLS())
+		}
 		if err := s.listenGRPC(limited); err != nil {
 			return nil, err
 		}

@@ -326,7 +326,6 @@ func TestConnectionIsKept(t *testing.T) {
 	for _, request := range []string{
 		"POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}",
 		"POST /a2a HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}",
-		"POST /message:send HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
 		"GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n",
 		"POST /nothing HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n",
 		"GET /tasks HTTP/1.1\r\nHost: x\r\n\r\n",

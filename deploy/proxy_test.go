@@ -11,12 +11,14 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
+	"io"
 	"math/big"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -190,6 +192,71 @@ func TestProxiesNameTheirClients(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A request with two lengths never reaches the server with both, so that proxy and server agree on
+// its end: nginx refuses it, and Caddy passes on the chunks alone.
+func TestProxiesPassOnNoSecondLength(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]struct {
+		status int
+		passed []string // lengths
+	}{
+		"nginx": {http.StatusBadRequest, nil},
+		"caddy": {http.StatusNoContent, []string{"Transfer-Encoding: chunked"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir, listen := chroot(t), free(t)
+			transport, ok := certify(t, dir, listen).Transport.(*http.Transport)
+			if !ok {
+				t.Fatal("the client has another transport")
+			}
+			server, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			passed := make(chan []string, 1)
+			go lengths(server, passed)
+			proxies()[name](t, dir, listen, "http://"+server.Addr().String())
+			conn, err := (&tls.Dialer{Config: &tls.Config{RootCAs: transport.TLSClientConfig.RootCAs, ServerName: site}}).DialContext(t.Context(), "tcp", listen)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = conn.Close() }()
+			_ = conn.SetDeadline(time.Now().Add(patience))
+			if _, err := io.WriteString(conn, "POST / HTTP/1.1\r\nHost: "+site+"\r\nContent-Length: 12\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"); err != nil {
+				t.Fatal(err)
+			}
+			resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = resp.Body.Close()
+			_ = server.Close()
+			if got := <-passed; resp.StatusCode != want.status || !slices.Equal(got, want.passed) {
+				t.Errorf("the answer is %s, and the server gets %q, want %d and %q", resp.Status, got, want.status, want.passed)
+			}
+		})
+	}
+}
+
+// lengths answers the first request, and gives the lines of its header that say how long it is; nil
+// when the listener is closed before there is one.
+func lengths(server net.Listener, passed chan<- []string) {
+	var found []string
+	defer func() { passed <- found }()
+	conn, err := server.Accept()
+	if err != nil {
+		return
+	}
+	defer func() { _ = conn.Close() }()
+	for lines := bufio.NewScanner(conn); lines.Scan() && lines.Text() != ""; {
+		if name, _, _ := strings.Cut(strings.ToLower(lines.Text()), ":"); name == "content-length" || name == "transfer-encoding" {
+			found = append(found, lines.Text())
+		}
+	}
+	_, _ = io.WriteString(conn, "HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n") // the proxy may be gone
 }
 
 // inFront runs a server with a proxy in front and returns a client of the proxy.

@@ -205,7 +205,7 @@ func TestShutdownOfGRPC(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lineTo(t, in.server.GRPCAddr(), nil) // and says nothing
+	lineTo(t, in.server.GRPCAddr()) // and says nothing
 	if _, err := conn.NewStream(t.Context(), &grpc.StreamDesc{}, "/lf.a2a.v1.A2AService/None"); err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 )
 
-// A Phase is what a server does.
+// A Phase is the state of a server.
 type Phase int32
 
 // The phases of a server.

@@ -179,7 +179,7 @@ func (s *leases) watch(c auth.Changing, changed, none <-chan struct{}) {
 		changed = c.Changed()
 		s.mu.Lock()
 		for l := range s.open {
-			go l.check() // one that takes long delays no other
+			go l.check() // a slow check delays no other
 		}
 		s.mu.Unlock()
 	}

@@ -85,7 +85,7 @@ func TestShareOfOneAddress(t *testing.T) {
 		"all":                  {[]string{"127.0.0.1:1", "127.0.0.1:1", "127.0.0.1:1", "127.0.0.1:1", "127.0.0.1:1", "127.0.0.1:1", "127.0.0.1:1", "127.0.0.1:1", "127.0.0.1:1"}, "........x"},
 		"all, others together": {[]string{"192.0.2.1:1", "192.0.2.1:1", "192.0.2.2:1", "192.0.2.2:1", "192.0.2.3:1", "192.0.2.3:1", "192.0.2.4:1", "192.0.2.4:1", "192.0.2.5:1"}, "........x"},
 	} {
-		l := NewListener(nil, 8, time.Second, zerolog.Nop(), time.Now)
+		l := NewListener(nil, 8, zerolog.Nop(), time.Now)
 		all := accept(t, l, tc.from...)
 		if got := beyond(all); got != tc.want {
 			t.Errorf("%s: %s, want %s", name, got, tc.want)
@@ -102,7 +102,7 @@ func TestShareOfOneAddress(t *testing.T) {
 // Beyond the limit the oldest connection makes room for the newest.
 func TestOldestMakesRoom(t *testing.T) {
 	t.Parallel()
-	l := NewListener(nil, 1, time.Second, zerolog.Nop(), time.Now)
+	l := NewListener(nil, 1, zerolog.Nop(), time.Now)
 	from := make([]string, 2+reserved)
 	for i := range from {
 		from[i] = "127.0.0.1:1"
@@ -127,7 +127,7 @@ func TestComplaints(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	clock := time.Unix(1_700_000_000, 0)
-	l := NewListener(nil, 1, time.Second, zerolog.New(&out), func() time.Time { return clock })
+	l := NewListener(nil, 1, zerolog.New(&out), func() time.Time { return clock })
 	said := func() (files, room int) {
 		text := out.String()
 		out.Reset()

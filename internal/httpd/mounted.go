@@ -7,7 +7,7 @@ import (
 )
 
 // Mounted is the handler of a server inside another HTTP server. It ends its requests when
-// the server shuts down; nothing else would. Make one with [NewMounted].
+// the server shuts down; nothing else would. [NewMounted] makes it.
 type Mounted struct {
 	handler http.Handler
 	refuse  func(http.ResponseWriter, *http.Request)

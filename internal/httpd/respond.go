@@ -42,8 +42,18 @@ func Bound(w http.ResponseWriter) {
 
 // BodyRead records that the body of a request has been read to its end.
 func BodyRead(w http.ResponseWriter, r *http.Request) {
-	delete(w.Header(), "Connection")
+	if !MayHaveTwoLengths(r) {
+		delete(w.Header(), "Connection")
+	}
 	r.Body = http.NoBody
+}
+
+// MayHaveTwoLengths reports whether the header of r may also have another length, which net/http has
+// dropped: Content-Length beside Transfer-Encoding, or in HTTP/1.0 Transfer-Encoding. A proxy in front
+// may go by the dropped length, and take the end of the body for another client's request, so the
+// connection has to close after the answer (RFC 9112 §6.1).
+func MayHaveTwoLengths(r *http.Request) bool {
+	return r.ProtoMajor == 1 && (r.ProtoMinor == 0 || len(r.TransferEncoding) > 0)
 }
 
 // MaxSkipped is the length of a body that is read only to keep a connection, or to notice that

@@ -6,8 +6,8 @@ import (
 )
 
 // Timed is a response that measures the time to its beginning, without the time for which the
-// request waits for its task ([Pause]). It is used by one goroutine at a time, as any response. Make
-// one with [NewTimed].
+// request waits for its task ([Pause]). It is used by one goroutine at a time, as any response.
+// [NewTimed] makes it.
 type Timed struct {
 	http.ResponseWriter
 	route  string
@@ -31,7 +31,7 @@ func Routed(route string, h http.Handler) http.Handler {
 	})
 }
 
-// SetRoute names what serves a request, if its response w is a [Timed], also inside other writers.
+// SetRoute names the route of a request, if its response w is a [Timed], also inside other writers.
 // The last name before the response begins counts. It must be of a closed set.
 func SetRoute(w http.ResponseWriter, route string) {
 	if t := timedOf(w); t != nil {

@@ -15,14 +15,10 @@ const Path = "/metrics"
 // token; it is read for each request, and an error is answered with 503. Every other path than
 // [Path] is answered with 404.
 func NewServer(h http.Handler, token func() (string, error)) *http.Server {
-	var protocols http.Protocols
-	protocols.SetHTTP1(true)
-	protocols.SetUnencryptedHTTP2(true) // TLS, which ends in the listener, offers it
 	mux := http.NewServeMux()
 	mux.Handle("GET "+Path, bearer(h, token))
 	return &http.Server{
 		Handler:           mux,
-		Protocols:         &protocols,
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       10 * time.Second,
 		WriteTimeout:      scrapeTime + 10*time.Second,

@@ -13,16 +13,13 @@ import (
 
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/peer"
-
-	"a2a-server/internal/httpd"
 )
 
 // transportCredentials begins the connections of gRPC, with TLS or without. It implements
 // [credentials.TransportCredentials].
 type transportCredentials struct {
-	tls    *tls.Config
-	header time.Duration // how long the header of a call may take
-	open   *connections
+	tls  *tls.Config
+	open *connections
 }
 
 // connections holds the open connections of a server, so that all can be closed at once: the
@@ -130,7 +127,6 @@ func (c *transportCredentials) ServerHandshake(raw net.Conn) (net.Conn, credenti
 	over := is && limited.OverLimit()
 	raw = c.open.add(raw)
 	if c.tls == nil {
-		raw = httpd.TimeHeaders(raw, c.header)
 		return raw, &connection{Conn: raw, over: over}, nil
 	}
 	conn := tls.Server(raw, c.tls)
@@ -143,8 +139,7 @@ func (c *transportCredentials) ServerHandshake(raw net.Conn) (net.Conn, credenti
 		_ = conn.Close()
 		return nil, nil, errors.New("the client does not offer HTTP/2 (ALPN h2)")
 	}
-	timed := httpd.TimeHeaders(conn, c.header)
-	return timed, &connection{Conn: timed, state: &state, over: over}, nil
+	return conn, &connection{Conn: conn, state: &state, over: over}, nil
 }
 
 // ClientHandshake implements [credentials.TransportCredentials]. Nothing here is a client.

@@ -72,16 +72,15 @@ func New(s *operation.Service, c Config) *Server {
 	}
 	g := &Server{service: s, cfg: c, watches: httpd.NewShares("watches of health are open", maxWatches, 0), reflections: httpd.NewShares("calls of reflection are open", maxWatches, 0)}
 	g.all, g.end = context.WithCancelCause(context.Background())
-	begin := min(10*time.Second, c.ReadTimeout)
 	g.server = grpc.NewServer(
-		grpc.Creds(&transportCredentials{tls: c.TLS, header: begin, open: &g.conns}),
+		grpc.Creds(&transportCredentials{tls: c.TLS, open: &g.conns}),
 		grpc.ForceServerCodecV2(codec{}),
 		grpc.MaxRecvMsgSize(int(s.Config.MaxBody)),
 		grpc.MaxHeaderListSize(uint32(c.Header)), //nolint:gosec // a limit of the configuration, which is smaller
 		grpc.MaxConcurrentStreams(maxCalls),
 		grpc.InitialWindowSize(callWindow),
 		grpc.InitialConnWindowSize(connWindow),
-		grpc.ConnectionTimeout(begin),
+		grpc.ConnectionTimeout(min(10*time.Second, c.ReadTimeout)),
 		grpc.ReadBufferSize(1<<10), // a connection keeps it; larger reads bypass it
 		grpc.WaitForHandlers(true),
 		// The pings notice a peer that is gone without a word, and leave a live peer alone.
