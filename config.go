@@ -112,7 +112,7 @@ type Config struct {
 }
 
 // ErrConfig says that a configuration is valid by itself, but not with the things that it
-// names, such as a script file.
+// names, such as a file of instructions.
 var ErrConfig = config.ErrUnusable
 
 // load reads the configuration.
@@ -131,7 +131,7 @@ func (c *Config) defaultLog(conf *config.Config) {
 	c.Inside.LogLevel = func(level string) { least.Set(config.Log{Level: level}) }
 }
 
-// tools returns what the tools of a configuration are made from. own returns the addresses
+// tools returns the sources of the tools of a configuration. own returns the addresses
 // on which the server listens, and cache is the folder for the lists of servers of tools.
 func (c *Config) tools(conf *config.Config, own func() []netip.AddrPort, cache string) toolset.Config {
 	index := ""

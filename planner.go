@@ -3,7 +3,6 @@ package a2aserver
 import (
 	"fmt"
 	"net/netip"
-	"os"
 
 	"a2a-server/internal/app/config"
 	"a2a-server/internal/privatefile"
@@ -11,7 +10,6 @@ import (
 	"a2a-server/task"
 	"a2a-server/task/planner/direct"
 	"a2a-server/task/planner/llm"
-	"a2a-server/task/planner/script"
 )
 
 // maxInstructions bounds the system text of a model, in bytes.
@@ -23,25 +21,10 @@ func (c *Config) planner(conf *config.Config, tools *toolset.Current, own func()
 	switch {
 	case c.Planner != nil:
 		return c.Planner, nil
-	case conf.Planner.Kind == "direct":
-		return direct.New(direct.Config{Approval: tools.Always}), nil
 	case conf.Planner.Kind == "llm":
 		return c.model(conf, tools, own)
 	}
-	path := conf.Planner.Script
-	if err := privatefile.CheckWriters(path); err != nil { // it says which calls are made
-		return nil, fmt.Errorf("%w: planner.script: %w", ErrConfig, err)
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("%w: open the planner's script: %w: name the file of scenarios with planner.script", ErrConfig, err)
-	}
-	defer func() { _ = file.Close() }() // it was only read
-	scripted, err := script.Load(file, path)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
-	}
-	return scripted, nil
+	return direct.New(direct.Config{Approval: tools.Always}), nil
 }
 
 // model returns the planner that asks a language model. The text of its instructions is read now,

@@ -14,7 +14,6 @@ import (
 	"a2a-server/internal/golden"
 	"a2a-server/internal/testlog"
 	"a2a-server/task/engine"
-	"a2a-server/task/planner/script"
 )
 
 // TestWire sends the requests of every file in testdata/wire of the repository to a
@@ -42,12 +41,10 @@ func TestWire(t *testing.T) {
 func wireSetup(t *testing.T, in *txtar.Archive) wireChange {
 	return func(engine *engine.Config, protocol *operation.Config) {
 		for _, f := range in.Files {
-			if f.Name == "script" {
-				planner, err := script.Load(bytes.NewReader(f.Data), "script.yaml")
-				if err != nil {
-					t.Fatal(err)
+			if name, is := strings.CutPrefix(f.Name, "planner "); is {
+				if engine.Planner = wirePlanners[name]; engine.Planner == nil {
+					t.Fatalf("section %q: there is no such planner", f.Name)
 				}
-				engine.Planner = planner
 			}
 			if f.Name != "server" {
 				continue
@@ -85,7 +82,7 @@ func runWire(t *testing.T, in *txtar.Archive) *txtar.Archive {
 	for _, f := range in.Files {
 		what, name, _ := strings.Cut(f.Name, " ")
 		switch what {
-		case "server", "script":
+		case "server", "planner":
 			out.Files = append(out.Files, f)
 		case "wait":
 			d, err := time.ParseDuration(name)
@@ -117,7 +114,7 @@ func runWire(t *testing.T, in *txtar.Archive) *txtar.Archive {
 			out.Files = append(out.Files, txtar.File{Name: f.Name, Data: []byte(run.read(run.open[name]))})
 			delete(run.open, name)
 		default:
-			t.Fatalf("section %q: there are server, script, request, response, wait and shutdown", f.Name)
+			t.Fatalf("section %q: there are server, planner, request, response, wait and shutdown", f.Name)
 		}
 	}
 	for name := range run.open {

@@ -8,7 +8,7 @@ import (
 
 // An Escalation says who is asked, too, when an approval has been pending for a while. It happens
 // once. It adds deciders and changes nothing else: not the call, its digest, the number of people,
-// or the way to decide. The zero Escalation asks nobody.
+// or the way to decide. The zero Escalation does nothing.
 type Escalation struct {
 	After  time.Duration `json:"after"`            // asking, in ns
 	Notify []string      `json:"notify,omitempty"` // routes that are told, whatever events they take
@@ -23,7 +23,7 @@ func (e Escalation) clone() Escalation {
 	return Escalation{e.After, slices.Clone(e.Notify), slices.Clone(e.AddRoles)}
 }
 
-// IsZero reports whether e asks nobody.
+// IsZero reports whether e is the zero Escalation.
 func (e Escalation) IsZero() bool { return e.After == 0 && len(e.Notify)+len(e.AddRoles) == 0 }
 
 // Late returns which of remind and escalate.after never come, because the approval has ended before.

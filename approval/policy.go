@@ -99,14 +99,14 @@ type Policy struct {
 	keepsAll bool
 }
 
-// gate is a [Gate] made ready: with a name and an action, and a copy of what it points to.
+// gate is a [Gate] made ready: with a name and an action, and copies of its values.
 type gate struct {
 	Gate
 	at   int    // in the policy
 	asks string // about what, and how: see Verdict.Asks
 }
 
-// identity returns what makes a gate the same for a [Grant]. A predicate in Go has no text.
+// identity returns the text by which a gate is the same for a [Grant]. A predicate in Go has no text.
 func (g *gate) identity() string {
 	var who Who
 	if g.Who != nil {
@@ -281,7 +281,7 @@ func checkTimes(where string, whole Terms) (problems []error) {
 	return problems
 }
 
-// Completed returns t with what it leaves open taken from d.
+// Completed returns t with its open terms taken from d.
 func (t Terms) Completed(d Terms) Terms {
 	switch {
 	case t.Expires == 0:
@@ -344,7 +344,7 @@ func (p *Policy) Gates() []Gate {
 	return p.gates
 }
 
-// Terms returns what a gate of the policy demands, with what it leaves open taken from the
+// Terms returns the terms of a gate of the policy, with its open terms taken from the
 // defaults.
 func (p *Policy) Terms(g Gate) Terms { return g.Terms.Completed(p.defaults) }
 

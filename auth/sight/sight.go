@@ -54,7 +54,7 @@ const (
 // String returns the word of the documents.
 func (l Level) String() string { return [...]string{"none", "masked", "whole"}[l] }
 
-// A Sight is what a reader sees on a surface.
+// A Sight is a reader's view of a surface.
 type Sight struct {
 	Arguments    Level // of the call, and of an edit
 	Question     Level // hint and payload; that of a running tool is ••• where arguments are masked
@@ -85,5 +85,5 @@ var sights = map[Reader]map[Surface]Sight{
 	},
 }
 
-// Of returns what a reader sees on a surface.
+// Of returns a reader's view of a surface.
 func Of(r Reader, s Surface) Sight { return sights[r][s] }

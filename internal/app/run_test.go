@@ -61,7 +61,6 @@ func TestRun(t *testing.T) {
 	wrong := write(t, "wrong.yaml", "listen: nowhere\nlog: {level: loud}\n")
 	gates := write(t, "gates.yaml", "gates:\n  - tool: transfer_monney\n  - {tool: \"*_mony\", action: deny}\n")
 	patterns := write(t, "patterns.yaml", "gates:\n  - tool: pay_*\n  - tool: transfer_*\n")
-	script := write(t, "script.yaml", "no scenarios: at all\n")
 	spec := write(t, "spec.yaml", "openapi: 3.0.3\npaths:\n  /a: {get: {operationId: a}}\n  /b: {put: {operationId: b, requestBody: {content: {image/png: {}}}}}\n")
 	document := write(t, "document.yaml", "tools:\n  - {openapi: x, spec: "+spec+", server: \"https://x.example\", only: [a, b]}\n")
 	runs(t, map[string]commandLine{
@@ -100,7 +99,6 @@ func TestRun(t *testing.T) {
 		"check everything":               {args: "config check --data= --config " + wrong, env: []string{"A2A_SERVER_STORE=tape"}, code: cli.ExitUsage, stderr: []string{`listen: `, `log\.level: `, `A2A_SERVER_STORE: `, `--data: `}},
 		"check a file by name":           {args: "config check", env: []string{"A2A_SERVER_CONFIG=" + wrong}, code: cli.ExitUsage, stderr: []string{`wrong\.yaml:1:9`}},
 		"check no file":                  {args: "config check --config /nowhere.yaml", code: cli.ExitUsage, stderr: []string{`/nowhere\.yaml`}},
-		"check a wrong script":           {args: "config check --planner-kind script --planner-script " + script, code: cli.ExitUsage, stderr: []string{`script\.yaml`, `scenarios`}},
 		"check a gate of no tool":        {args: "config check --config " + gates, code: cli.ExitUsage, stderr: []string{`gates\.yaml:2:\d+: gates\[0\]\.tool: there is no tool "transfer_monney"; did you mean transfer_money\?\n`, `WRN .*gates\.yaml:3:\d+: gates\[1\]\.tool: no tool matches "\*_mony"`}},
 		"serve with a gate of no tool":   {args: "serve --listen 127.0.0.1:0 --data " + t.TempDir() + " --config " + gates, code: cli.ExitUsage, stderr: []string{`did you mean transfer_money\?\n`}},
 		"check a gate that does nothing": {args: "config check --config " + patterns, stdout: []string{`is valid`}, stderr: []string{`^\S+ WRN \S+patterns\.yaml:2:\d+: gates\[0\]\.tool: no tool matches "pay_\*", so that this gate does nothing\n$`}},

@@ -179,16 +179,6 @@ func TestWritableForOthers(t *testing.T) {
 	}
 }
 
-func TestScript(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "script.yaml")
-	rewrite(t, path, "scenarios:\n  - name: any\n    steps:\n      - complete: done by the script\n")
-	in := start(t, load(t, map[string]string{"store": "memory", "planner.kind": "script", "planner.script": path}))
-	if got := in.send(t, "m", "anything"); got.Status.State != "TASK_STATE_COMPLETED" {
-		t.Errorf("the script ended in %s", got.Status.State)
-	}
-}
-
 func TestIgnoreDeclaredGates(t *testing.T) {
 	t.Parallel()
 	in := start(t, load(t, map[string]string{"store": "memory", "declared_gates": "ignore"}))
@@ -203,14 +193,14 @@ func TestIgnoreDeclaredGates(t *testing.T) {
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "file")
-	rewrite(t, file, "no script")
+	rewrite(t, file, "no folder")
 	busy := start(t, load(t, nil))
 	for name, c := range map[string]struct {
 		flags map[string]string
 		says  string
 		is    error
 	}{
-		"script":        {map[string]string{"planner.kind": "script", "planner.script": file}, file, a2aserver.ErrConfig},
+		"instructions":  {map[string]string{"planner.kind": "llm", "planner.llm.url": "http://127.0.0.1:1", "planner.llm.model": "m", "planner.llm.instructions": file + "s"}, file, a2aserver.ErrConfig},
 		"address taken": {map[string]string{"listen": busy.server.Addr().String()}, "choose another address", nil},
 		"data is file":  {map[string]string{"data": file}, "choose another", nil},
 		"store damaged": {map[string]string{"store": "bolt:" + damaged(t)}, "restore a backup", nil},

@@ -459,7 +459,6 @@ func TestFilesThatOthersWrite(t *testing.T) {
 	t.Parallel()
 	for file, text := range map[string]string{
 		"pets.yaml": "tools: [{openapi: pets, spec: pets.yaml, server: 'https://pets.example.com', only: ['*']}]\n",
-		"plan.yaml": "planner: {kind: script, script: plan.yaml}\n",
 	} {
 		c, path := configured(t, text)
 		path = filepath.Join(filepath.Dir(path), file)

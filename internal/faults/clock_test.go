@@ -32,16 +32,16 @@ type clock struct {
 type leapt struct{ from, to time.Time }
 
 // newClockWorld returns a world whose clock jumps.
-func newClockWorld(t *testing.T, flags ...string) *world {
+func newClockWorld(t *testing.T, program string, flags ...string) *world {
 	t.Helper()
 	tree := must(findGo())(t)
 	if !tree.replaceable() {
 		skip(t, "Go is in the module cache, where it takes no overlay: "+tree.GOROOT)
 	}
-	binary := must(buildShifted())(t)
+	folder := must(buildShifted())(t)
 	t.Parallel() // only now: without a cache the build has both processors for a minute
 	w := newWorld(t)
-	w.binary, w.flags = binary, flags
+	w.binary, w.flags = filepath.Join(folder, program), flags
 	file := must(os.Create(filepath.Join(w.control, clockFile)))(t)
 	defer file.Close()
 	need(t, file.Truncate(16))
@@ -230,7 +230,7 @@ func (w *world) resend(most int) {
 // file were there, as when somebody sets it; the monotonic clock continues. Only what has a
 // date moves with it.
 func TestClockJumps(t *testing.T) {
-	w := newClockWorld(t, "--deadlines-expires", term.String())
+	w := newClockWorld(t, "a2a-server", "--deadlines-expires", term.String())
 	rounds := 1
 	if *long {
 		rounds = 8
@@ -310,23 +310,10 @@ func (w *world) leaps() {
 	w.approves(ahead[2:])
 }
 
-// scenarios are of tasks that wait for a time, which is in the file and not in memory.
-const scenarios = `scenarios:
-  - name: long
-    when: {text_contains: long}
-    steps: [{wait: 1h}]
-  - name: short
-    when: {text_contains: short}
-    steps: [{wait: 50ms}]
-`
-
 // What waits for a time wakes when the clock says so: never before it, at once after a
 // jump forward, and that much later after one back.
 func TestTimersWhenClockJumps(t *testing.T) {
-	folder := t.TempDir()
-	file := filepath.Join(folder, "scenarios.yaml")
-	need(t, os.WriteFile(file, []byte(scenarios), 0o600))
-	w := newClockWorld(t, "--planner-kind", "script", "--planner-script", file)
+	w := newClockWorld(t, "phrases")
 	ctx, cancel := context.WithTimeout(context.Background(), 2*endBound)
 	defer cancel()
 	w.start()
@@ -351,21 +338,21 @@ func TestTimersWhenClockJumps(t *testing.T) {
 	}
 	const working = "TASK_STATE_WORKING"
 
-	look(begins("short", 5), completed)
-	passed := begins("long", 5)
+	look(begins("wait short", 5), completed)
+	passed := begins("wait long", 5)
 	w.jump(leap)
-	look(begins("short", 5), completed) // which are also what wakes the server
+	look(begins("wait short", 5), completed) // which are also what wakes the server
 	look(passed, completed)
-	ahead := begins("long", 5)
+	ahead := begins("wait long", 5)
 	w.jump(-leap)
-	look(begins("short", 5), completed)
+	look(begins("wait short", 5), completed)
 	look(ahead, working)
 	w.jump(-leap)
-	look(begins("short", 5), completed)
-	later := begins("long", 5)
+	look(begins("wait short", 5), completed)
+	later := begins("wait long", 5)
 	look(ahead, working)
 	w.jump(leap)
-	look(begins("short", 5), completed)
+	look(begins("wait short", 5), completed)
 	look(later, completed)
 	look(ahead, working)
 	w.live.stop()

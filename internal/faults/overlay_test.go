@@ -61,9 +61,9 @@ func wallShift() int64 {
 // goTree is where Go and its module cache are.
 type goTree struct{ GOROOT, GOMODCACHE string }
 
-// buildShifted builds the program with a clock that tests set. The whole standard library
-// is compiled for that once; after that it is in Go's build cache.
-var buildShifted = sync.OnceValues(func() (binary string, err error) {
+// buildShifted builds programs with a clock that tests set, and returns their folder. The whole standard
+// library is compiled for that once; after that it is in Go's build cache.
+var buildShifted = sync.OnceValues(func() (folder string, err error) {
 	tree, err := findGo()
 	if err != nil {
 		return "", err
@@ -72,7 +72,7 @@ var buildShifted = sync.OnceValues(func() (binary string, err error) {
 	if err != nil {
 		return "", err
 	}
-	return compile(suite.folder, "a2a-server-shifted", "-overlay", overlay)
+	return compile(suite.folder, "shifted/", "-overlay", overlay, "./cmd/a2a-server", "./internal/faults/phrases")
 })
 
 func findGo() (tree goTree, err error) {

@@ -146,7 +146,7 @@ func build(folder string) (binary string, err error) {
 			return "", err
 		}
 	}
-	return compile(folder, "a2a-server")
+	return compile(folder, "a2a-server", "./cmd/a2a-server")
 }
 
 // patchedLibrary returns a copy of the library that fails at will. It stays where the user's caches
@@ -182,14 +182,14 @@ func patchedLibrary(source, folder string) (patched string, err error) {
 }
 
 // compile builds the program of a folder that build has prepared.
-func compile(folder, name string, flags ...string) (binary string, err error) {
+func compile(folder, name string, flagsAndPackages ...string) (binary string, err error) {
 	root, err := moduleRoot()
 	if err != nil {
 		return "", err
 	}
-	binary = filepath.Join(folder, name)
-	args := append([]string{"build", "-ldflags=-s -w", "-modfile", filepath.Join(folder, "go.mod"), "-o", binary}, flags...)
-	cmd := exec.Command("go", append(args, "./cmd/a2a-server")...)
+	binary = folder + "/" + name
+	args := append([]string{"build", "-ldflags=-s -w", "-modfile", filepath.Join(folder, "go.mod"), "-o", binary}, flagsAndPackages...)
+	cmd := exec.Command("go", args...)
 	cmd.Dir = root
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, out)

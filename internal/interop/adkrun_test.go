@@ -12,15 +12,8 @@ import (
 
 // testADKRun is a person at `adk run`, whose keyboard is a pipe.
 func testADKRun(t *testing.T, p programs) {
-	script, err := filepath.Abs("testdata/bank.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	config := filepath.Join(t.TempDir(), "config.yaml")
-	if err := os.WriteFile(config, []byte("planner: {kind: script, script: "+script+"}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	tape, s := recorded(t, p, "--config", config)
+	p.server = p.phrases
+	tape, s := recorded(t, p)
 	// It writes beside the agent that it runs.
 	folder := filepath.Join(t.TempDir(), "bank")
 	if err := os.CopyFS(folder, os.DirFS("python/google-adk/bank")); err != nil {

@@ -74,25 +74,22 @@ func testAgents03(t *testing.T, p programs) {
 	}
 }
 
-// startBank starts a server that understands testdata/bank.yaml, with a tape in front of
-// it. If keyed, it wants an API key; key is one.
+// startBank starts the server that understands phrases, with a tape in front of it. If keyed, it wants an
+// API key; key is one.
 func startBank(t *testing.T, p programs, keyed bool) (tp *tape, s *server, key string) {
 	t.Helper()
-	script, err := filepath.Abs("testdata/bank.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
 	folder := t.TempDir()
-	text := fmt.Sprintf("planner: {kind: script, script: %q}\n", script)
+	text := ""
 	if keyed {
 		file := filepath.Join(folder, "keys.yaml")
 		key = addKey(t, p, file, "teller")
-		text += fmt.Sprintf("auth: {keys: {file: %q}}\n", file)
+		text = fmt.Sprintf("auth: {keys: {file: %q}}\n", file)
 	}
 	config := filepath.Join(folder, "config.yaml")
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	p.server = p.phrases
 	tp, s = recorded(t, p, "--config", config)
 	return tp, s, key
 }
@@ -135,7 +132,7 @@ func (a talker03) follows(t *testing.T, tp *tape, turn func(any) json.RawMessage
 	}
 }
 
-// Conversations about what testdata/bank.yaml understands.
+// Conversations in the phrases of the server.
 var (
 	bankRent = step{Say: []string{"pay the rent"}}
 	bankPaid = []transfer{{900, "landlord"}}

@@ -14,8 +14,8 @@ import (
 
 // programs are the paths of what the tests run.
 type programs struct {
-	server, cli, adkgo, sample, node, script, js03, jsagents, idp, curl string
-	python                                                              map[string]string // the interpreter of each client in Python
+	server, phrases, cli, adkgo, sample, node, script, js03, jsagents, idp, curl string
+	python                                                                       map[string]string // the interpreter of each client in Python
 }
 
 // root is the folder of the server's module. Tests run in the folder of their
@@ -31,6 +31,7 @@ func prepare(t *testing.T) programs {
 	dir := t.TempDir()
 	p := programs{
 		server:   filepath.Join(dir, "a2a-server"),
+		phrases:  filepath.Join(dir, "phrases"),
 		cli:      filepath.Join(dir, "a2a"),
 		adkgo:    filepath.Join(dir, "adkgo"),
 		sample:   filepath.Join(dir, "sample"),
@@ -46,7 +47,7 @@ func prepare(t *testing.T) programs {
 	t.Run("prepare", func(t *testing.T) {
 		t.Run("server", func(t *testing.T) {
 			t.Parallel()
-			must(t, root, "go", "build", "-o", p.server, "./cmd/a2a-server")
+			must(t, root, "go", "build", "-o", dir, "./cmd/a2a-server", "./internal/faults/phrases")
 		})
 		t.Run("command line", func(t *testing.T) {
 			t.Parallel()

@@ -23,7 +23,7 @@ type Kind interface {
 	Gated(w *maker, e *entry) tool.Toolset
 	// Asks returns what asks about calls if the entry has no key approve.
 	Asks() Asking
-	// Show adds to the description of a tool what only this kind knows.
+	// Show adds the facts of this kind to the description of a tool.
 	Show(t *ToolInfo, c *config.Tool)
 	// Cached reports whether the definitions of tools are kept for the next start.
 	Cached() bool

@@ -18,7 +18,6 @@ import (
 	"a2a-server/store/memstore"
 	"a2a-server/task"
 	"a2a-server/task/engine"
-	"a2a-server/task/planner/script"
 	"a2a-server/tool"
 	"a2a-server/tool/agent"
 )
@@ -209,43 +208,40 @@ func TestDecisionBeforeAStepThatIsTooLarge(t *testing.T) {
 	}
 }
 
-const scenarios = `
-scenarios:
-  - name: errand
-    when: {text: errand}
-    steps:
-      - status: looking around
-      - artifact: {id: notes, name: notes, parts: [{text: first}, {data: {a: 1}}]}
-      - wait: 10ms
-      - ask: which one?
-      - calls:
-          - {tool: echo, args: {n: 1}}
-          - {tool: transfer, args: {amount: 1, to: bob}}
-      - ask_auth: sign in elsewhere
-      - chunks: {id: log, name: log, texts: [a, b, c]}
-      - complete: all done
-  - name: broken
-    when: {text: broken}
-    steps:
-      - status: trying
-      - error: it broke
-  - name: refused
-    when: {text: refused}
-    steps:
-      - reject: not here
-`
-
-// The planner script on the engine: waits and questions that survive restarts,
-// steps with several calls, and each kind of end.
-func TestScript(t *testing.T) {
-	t.Parallel()
-	planner, err := script.Load(strings.NewReader(scenarios), "test.yaml")
-	if err != nil {
-		t.Fatal(err)
+// errand is a planner with each kind of step: output, waits, questions, calls together, and each end.
+func errand() task.Planner {
+	says := func(text string) *a2a.Message {
+		return a2a.NewMessage(a2a.MessageRoleAgent, a2a.NewTextPart(text))
 	}
+	piece := func(id, text string, more, last bool) task.Output {
+		return task.Output{Artifact: &task.ArtifactPiece{ID: id, Name: id, Parts: []*a2a.Part{a2a.NewTextPart(text)}, Append: more, Last: last}}
+	}
+	plans := map[string][]task.Step{
+		"errand": {
+			{Output: []task.Output{{Status: says("looking around")}, piece("notes", "first", false, true)}, Wait: 10 * time.Millisecond},
+			{Ask: &task.InputRequest{Message: says("which one?")}},
+			{Calls: []task.PlannedCall{{Tool: "echo", Args: json.RawMessage(`{"n": 1}`)}, {Tool: "transfer", Args: json.RawMessage(`{"amount": 1, "to": "bob"}`)}}},
+			{Ask: &task.InputRequest{Message: says("sign in elsewhere"), Auth: true}},
+			{Output: []task.Output{piece("log", "a", false, false), piece("log", "b", true, true)}, End: &task.End{State: a2a.TaskStateCompleted, Message: says("all done")}},
+		},
+		"broken":  {{Output: []task.Output{{Status: says("trying")}}}},
+		"refused": {{End: &task.End{State: a2a.TaskStateRejected, Message: says("not here")}}},
+	}
+	return speaker(func(_ context.Context, p *task.Progress) (*task.Step, error) {
+		steps := plans[p.Messages[0].Message.Parts[0].Text()]
+		if len(p.Steps) == len(steps) {
+			return nil, errors.New("it broke")
+		}
+		return &steps[len(p.Steps)], nil
+	})
+}
+
+// Each kind of step on the engine, over restarts.
+func TestSteps(t *testing.T) {
+	t.Parallel()
 	for _, d := range []disk{&memDisk{memstore.New()}, newBolt(t)} {
 		w := newWorld(t, d)
-		w.cfg = engine.Config{Planner: planner}
+		w.cfg = engine.Config{Planner: errand()}
 		w.start()
 		say := func(id a2a.TaskID, text string) *a2a.Task {
 			m := w.reply(id, a2a.NewTextPart(text))

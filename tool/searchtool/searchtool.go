@@ -26,20 +26,20 @@ type Config struct {
 	// Refresh is how old the newest scan may be before a search starts another one. Defaults to
 	// [DefaultRefresh].
 	Refresh time.Duration
-	// Wait is how long a search waits for the first scan. Then it searches what is indexed so far.
+	// Wait is how long a search waits for the first scan. Then it searches the index as it is.
 	// Defaults to [DefaultWait].
 	Wait time.Duration
 	// Timeout bounds each call. Defaults to the limit of all calls.
 	Timeout time.Duration
 	// Approve says that every call has to be approved.
 	Approve bool
-	// Limits bound what is indexed.
+	// Limits bound the index.
 	Limits Limits
 	// Log gets the index's faults. The zero Logger discards everything.
 	Log zerolog.Logger
 }
 
-// Limits bound what is indexed. The rest is left out, and each result says so.
+// Limits bound the index. The rest is left out, and each result says so.
 type Limits struct {
 	Documents int   // Defaults to 100,000.
 	Document  int64 // bytes of a document; larger ones are left out. Defaults to 4 MiB.

@@ -116,9 +116,8 @@ type Versions struct {
 
 // Planner selects the planner.
 type Planner struct {
-	Kind   string // direct, script or llm. Defaults to direct.
-	Script string // absolute path of the scenario file, for script. Empty: none.
-	LLM    LLM
+	Kind string // direct or llm. Defaults to direct.
+	LLM  LLM
 }
 
 // LLM configures the planner llm.

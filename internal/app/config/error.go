@@ -34,7 +34,7 @@ func (p Problem) String() string {
 }
 
 // ErrUnusable says that a configuration is valid by itself, but not with the things that it
-// names, such as a script file.
+// names, such as a file of instructions.
 var ErrUnusable = errors.New("the configuration cannot be used")
 
 // Error has all problems of a configuration. It is the only type of error that [Load]

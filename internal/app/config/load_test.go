@@ -236,12 +236,12 @@ func TestDeciders(t *testing.T) {
 	}
 }
 
-func TestScript(t *testing.T) {
+func TestPaths(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	script := filepath.Join(folder, "scenes.yaml")
+	text := filepath.Join(folder, "instructions.txt")
 	file := filepath.Join(folder, "a2a-server.yaml")
-	for path, text := range map[string]string{script: "scenarios: []\n", file: "planner: {kind: script, script: scenes.yaml}\n"} {
+	for path, text := range map[string]string{text: "Be brief.\n", file: "planner: {kind: llm, llm: {url: 'http://127.0.0.1:1', model: m, instructions: instructions.txt}}\n"} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -255,21 +255,16 @@ func TestScript(t *testing.T) {
 		from config.Source
 		want string
 	}{
-		{"beside the file", config.Source{File: file}, script},
-		{"absolute in the environment", config.Source{Environment: []string{"A2A_SERVER_PLANNER_KIND=script", "A2A_SERVER_PLANNER_SCRIPT=" + script}}, script},
-		{"below the working directory", config.Source{File: file, Flags: map[string]string{"planner.script": "config.go"}}, here},
-		{"not used, so it need not exist", config.Source{File: file, Flags: map[string]string{"planner.script": "../config/none.yaml", "planner.kind": "direct"}}, filepath.Join(filepath.Dir(here), "none.yaml")},
+		{"beside the file", config.Source{File: file}, text},
+		{"absolute in the environment", config.Source{File: file, Environment: []string{"A2A_SERVER_PLANNER_LLM_INSTRUCTIONS=" + here}}, here},
+		{"below the working directory", config.Source{File: file, Flags: map[string]string{"planner.llm.instructions": "config.go"}}, here},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if got := load(t, tt.from).Planner.Script; got != tt.want {
-				t.Errorf("Script = %q, want %q", got, tt.want)
+			if got := load(t, tt.from).Planner.LLM.Instructions; got != tt.want {
+				t.Errorf("Instructions = %q, want %q", got, tt.want)
 			}
 		})
-	}
-	all := problems(t, config.Source{File: file, Environment: []string{"A2A_SERVER_PLANNER_SCRIPT=" + folder}})
-	if !strings.HasSuffix(all.Problems[0].Problem, "is a folder; name the file in it") {
-		t.Errorf("problems = %v", all)
 	}
 }

@@ -48,7 +48,7 @@ notify:
 	got := show(t, load(t, config.Source{
 		File:        path,
 		Environment: []string{"A2A_SERVER_LOG_LEVEL=debug", "A2A_SERVER_ALLOWED_HOSTS=a,[::1]"},
-		Flags:       map[string]string{"listen": "127.0.0.1:2", "planner.kind": "direct", "planner.script": filepath.Join(filepath.Dir(path), "x.yaml")},
+		Flags:       map[string]string{"listen": "127.0.0.1:2", "planner.kind": "direct"},
 	}))
 	golden.File(t, filepath.Join("testdata", "show.yaml"), strings.ReplaceAll(got, filepath.Dir(path), "/etc/a2a"))
 }

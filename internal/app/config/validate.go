@@ -1,12 +1,9 @@
 package config
 
 import (
-	"errors"
-	"io/fs"
 	"slices"
 
 	"a2a-server/internal/strictyaml"
-	"a2a-server/internal/visible"
 )
 
 // validate checks values that depend on each other. It runs after all layers have been read,
@@ -22,38 +19,10 @@ func (l *loader) validate() {
 	}
 	checkReach(l)
 	checkGRPC(l)
-	l.checkScript()
 	checkModel(l, &l.config.Planner, l.config.origins["planner.kind"].layer != "")
 	l.checkTools()
 	for _, check := range l.references {
 		check()
-	}
-}
-
-// checkScript checks that the file exists if it is going to be used.
-func (l *loader) checkScript() {
-	p := &l.config.Planner
-	if !l.sound("planner.kind", "planner.script") {
-		return
-	}
-	used := p.Kind == "script"
-	if p.Script == "" {
-		if used {
-			l.at("planner.kind", "script needs a file of scenarios; set planner.script")
-		}
-		return
-	}
-	if !used {
-		if l.config.origins["planner.kind"].layer == "" {
-			l.at("planner.script", "it would not be read, because planner.kind is direct by default; set planner.kind to script, or to direct if you mean that")
-		}
-		return
-	}
-	switch err := strictyaml.Stat(p.Script); {
-	case errors.Is(err, fs.ErrNotExist):
-		l.at("planner.script", "does not exist; it was looked for at %s", visible.Line(p.Script))
-	case err != nil:
-		l.at("planner.script", "%v", err)
 	}
 }
 
