@@ -44,14 +44,13 @@ type Config struct {
 	DefaultTools []tool.Toolset
 	Planner      task.Planner // nil: that of the configuration
 
-	// Decider decides approvals before the client is asked, with edits and reasons: see
-	// engine.Config.Decider. Confirm is a Decider that only approves and rejects; New fails if both
-	// are set. The configuration's key provider_error says what their errors do.
+	// Decider decides approvals before the client is asked: see engine.Config.Decider.
+	// [task.ProviderDecider] makes one of a function that only approves and rejects. The configuration's
+	// key provider_error names the effect of its errors.
 	Decider task.Decider
-	Confirm tool.ConfirmationProvider
-	// ConfirmTools has providers of single tools, such as the agents to which a task may be handed
-	// over, by name: see engine.Config.ToolProviders.
-	ConfirmTools map[string]tool.ConfirmationProvider
+	// ToolDeciders has deciders of single tools, such as the agents to which a task may be handed over,
+	// by name: see engine.Config.ToolDeciders.
+	ToolDeciders map[string]task.Decider
 	Hooks        []task.Hook      // run before the policy, in order, on each planned call
 	Policy       *approval.Policy // nil: made from the configuration's gates and deadlines
 

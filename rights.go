@@ -38,7 +38,7 @@ func (c *Config) checkRoles(conf *config.Config, keys *apikey.Authenticator) err
 // nothing names and the roles of approvers that no caller has. A program with rules or callers of its own may know
 // more.
 func (c *Config) roleProblems(conf *config.Config, keys *apikey.Authenticator) (undecidable, warnings []string) {
-	if c.Policy != nil || len(c.Hooks) > 0 || c.Decider != nil || c.Confirm != nil {
+	if c.Policy != nil || len(c.Hooks) > 0 || c.Decider != nil {
 		return nil, nil
 	}
 	all := callers(conf, keys)

@@ -149,7 +149,7 @@ func New(c Config) (_ *Server, err error) {
 	}
 	of := engine.Config{
 		Store: s.store.handle, Tools: first.Registry(), Planner: s.planner, Policy: first.Policy(), Presenter: c.Presenter,
-		Memory: c.Memory, Rank: searchtool.Rank, Hooks: c.Hooks, AfterHooks: c.AfterHooks, ErrorHooks: c.ErrorHooks, Decider: c.Decider, Provider: c.Confirm, ToolProviders: c.ConfirmTools, ProviderErrorFails: conf.ProviderError == config.FailCall,
+		Memory: c.Memory, Rank: searchtool.Rank, Hooks: c.Hooks, AfterHooks: c.AfterHooks, ErrorHooks: c.ErrorHooks, Decider: c.Decider, ToolDeciders: c.ToolDeciders, ProviderErrorFails: conf.ProviderError == config.FailCall,
 		Agent: conf.Agent.Name, DelegatedDecisions: conf.Auth.DelegatedDecisions, People: conf.Auth.People, HoldSiblings: conf.HoldSiblings, NoIdempotency: !conf.Idempotency, WholeText: conf.Streams.WholeText,
 		Limits: s.limits.Engine, Answers: s.limits.Answers, Page: s.limits.Page, PageTokens: s.keys.MAC(keyring.PageTokens), Observers: s.monitor.observers(), Accepted: s.persons.Remember, Current: s.current, Log: c.Log, Now: c.Now, Host: c.Host, CrashPoint: c.CrashPoint,
 		Routes: taskRoutes(p.routes),

@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log"
 	"os/signal"
@@ -12,6 +11,7 @@ import (
 	"syscall"
 
 	a2aserver "a2a-server"
+	"a2a-server/approval"
 	"a2a-server/tool"
 	"a2a-server/tool/agent"
 	"a2a-server/tool/functiontool"
@@ -30,13 +30,12 @@ func hint(_ agent.ReadonlyContext, p payment) (string, error) {
 	return fmt.Sprintf("pays %d to %s, which is more than 100", p.Amount, p.To), nil
 }
 
-// house rejects payments to casinos. For any other it returns an error, so that the person
-// decides.
-func house(_ context.Context, r tool.ConfirmationRequest) (bool, error) {
-	if strings.Contains(r.Input, "casino") {
-		return false, nil
+// house rejects payments to casinos, and leaves all others to the person.
+func house(_ context.Context, a approval.Approval) (approval.Decision, error) {
+	if strings.Contains(string(a.Args), "casino") {
+		return approval.Decision{Type: approval.Reject, Reason: "the house pays no casinos"}, nil
 	}
-	return false, errors.New("the house has no rule for this")
+	return approval.Decision{}, nil
 }
 
 func config() a2aserver.Config {
@@ -45,7 +44,7 @@ func config() a2aserver.Config {
 	}, func(_ tool.Context, p payment) (string, error) {
 		return fmt.Sprintf("paid %d to %s", p.Amount, p.To), nil
 	}))
-	return a2aserver.Config{Tools: []tool.Toolset{tool.NewToolset("bank", pay)}, Confirm: house}
+	return a2aserver.Config{Tools: []tool.Toolset{tool.NewToolset("bank", pay)}, Decider: house}
 }
 
 func main() {

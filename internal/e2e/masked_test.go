@@ -232,9 +232,9 @@ paths:
 		return nil
 	}}
 	c.ErrorHooks = c.AfterHooks
-	c.Confirm = func(_ context.Context, r tool.ConfirmationRequest) (bool, error) {
+	c.Decider = task.ProviderDecider(func(_ context.Context, r tool.ConfirmationRequest) (bool, error) {
 		return false, errors.New(r.Input + r.Hint)
-	}
+	})
 	in := start(t, c)
 
 	feed := make(chan string, 1)

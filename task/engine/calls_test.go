@@ -84,12 +84,12 @@ func TestProviderIsNotAskedAboutWhatIsResolved(t *testing.T) {
 		var asked, over atomic.Int32
 		var id a2a.TaskID
 		w.cfg.ProviderWait = time.Hour
-		w.cfg.Provider = func(ctx context.Context, _ tool.ConfirmationRequest) (bool, error) {
+		w.cfg.Decider = task.ProviderDecider(func(ctx context.Context, _ tool.ConfirmationRequest) (bool, error) {
 			asked.Add(1)
 			<-ctx.Done()
 			over.Add(1)
 			return false, ctx.Err()
-		}
+		})
 		w.cfg.CrashPoint = func(point string) {
 			if point != env.PointWoken || id == "" {
 				return

@@ -40,18 +40,16 @@ type Config struct {
 	// restart it is called again for approvals still pending. Stop ends its contexts and waits for
 	// it. It is called again when its edit needs a new approval, after eight such edits no more.
 	Decider task.Decider
-	// Provider is a Decider that only approves and rejects. Only one of the two may be set.
-	Provider tool.ConfirmationProvider
-	// ProviderErrorFails makes a call fail, with the text of the error, when a Decider or a provider
+	// ProviderErrorFails makes a call fail, with the text of the error, when a Decider
 	// returns one.
 	ProviderErrorFails bool
-	// ToolProviders are providers of single tools, such as agents, by name. Such a provider is called
+	// ToolDeciders are the deciders of single tools, such as agents, by name. Such a decider is called
 	// in place of Decider when its tool asks, while it runs, whether it may continue
 	// ([tool.RequestConfirmation], or [tool.AskConfirm]). It never answers a gate that asks about the
 	// call itself, an outcome, a question of a destructive call, or an approval that Decider may not
 	// answer: four_eyes, approvers and elsewhere remain with people.
-	ToolProviders map[string]tool.ConfirmationProvider
-	// ProviderWait is how long a provider may take before the client is asked. Defaults
+	ToolDeciders map[string]task.Decider
+	// ProviderWait is how long a Decider may take before the client is asked. Defaults
 	// to 30 s.
 	ProviderWait time.Duration
 
@@ -127,12 +125,6 @@ func (cfg Config) withDefaults() (Config, error) {
 	if cfg.NewID == nil {
 		cfg.NewID = store.NewTaskID
 	}
-	switch {
-	case cfg.Provider != nil && cfg.Decider != nil:
-		return Config{}, errors.New("task/engine: an engine has either a decider or a provider: have the decider call the provider")
-	case cfg.Provider != nil:
-		cfg.Decider = task.ProviderDecider(cfg.Provider)
-	}
 	cfg.ProviderWait = cmp.Or(max(cfg.ProviderWait, 0), 30*time.Second)
 	if cfg.PageTokens == nil {
 		keys, err := keyring.Open(keyring.Config{Now: cfg.Now})
@@ -157,8 +149,8 @@ func (cfg *Config) rules(report func(rules.Problem)) *rules.Rules {
 	if cfg.Decider != nil {
 		r.ProviderWait = cfg.ProviderWait
 	}
-	for name, provider := range cfg.ToolProviders {
-		if provider == nil {
+	for name, decider := range cfg.ToolDeciders {
+		if decider == nil {
 			continue
 		}
 		if r.ToolProviderWait == nil {

@@ -180,20 +180,6 @@ func TestDeciderDecidesNothingForPeople(t *testing.T) {
 	}
 }
 
-// A decider and a provider cannot both be the program's.
-func TestDeciderOrProvider(t *testing.T) {
-	t.Parallel()
-	w := newMemory(t)
-	w.start(func(cfg *engine.Config) {
-		with := *cfg
-		with.Provider = func(context.Context, tool.ConfirmationRequest) (bool, error) { return true, nil }
-		with.Decider = func(context.Context, approval.Approval) (approval.Decision, error) { return approval.Decision{}, nil }
-		if _, err := engine.New(with); err == nil || !strings.Contains(err.Error(), "either a decider or a provider") {
-			t.Errorf("New = %v, want an error", err)
-		}
-	})
-}
-
 // When the program and a person decide at the same time, the first decision counts, and the other is
 // told of it.
 func TestDeciderAndPersonAtOnce(t *testing.T) {

@@ -27,7 +27,7 @@ const (
 // other.
 const maxEdits = 8
 
-// deciders ask the program's deciders and confirmation providers. They are a client of [Approvals]
+// deciders ask the program's deciders. They are a client of [Approvals]
 // like any other approver: they get a pending approval, and decide it by its id and digest, so that
 // the first decision counts and a repeated one changes nothing. They are safe for concurrent use.
 //
@@ -53,11 +53,11 @@ func newDeciders(c *core) *deciders {
 // of returns the decider that may decide an approval, and its name; nil: none may.
 func (p *deciders) of(a *approval.Approval) (task.Decider, string) {
 	const name = "confirmation provider"
-	switch own := p.core.cfg.ToolProviders[a.Tool]; {
+	switch own := p.core.cfg.ToolDeciders[a.Tool]; {
 	case a.State != approval.Pending:
 		return nil, ""
 	case own != nil && rules.ToolProviderMayAnswer(a):
-		return task.ProviderDecider(own), name + " of " + a.Tool
+		return own, name + " of " + a.Tool
 	case rules.ProviderMayAnswer(a):
 		return p.core.cfg.Decider, name
 	}
@@ -72,7 +72,7 @@ var errResolved = errors.New("the approval has been resolved")
 func (p *deciders) observer() Observer {
 	return Observer{
 		Asked: func(e *Audited) {
-			if p.core.cfg.Decider != nil || p.core.cfg.ToolProviders[e.Tool] != nil {
+			if p.core.cfg.Decider != nil || p.core.cfg.ToolDeciders[e.Tool] != nil {
 				p.offer(e.Approval)
 			}
 		},

@@ -47,7 +47,7 @@ func New(cfg Config) (*Engine, error) {
 	e := &Engine{core: &core{cfg: cfg, reserved: share.New[store.Scope](cfg.Answers, cfg.Answers/2)}}
 	e.env = env.New(env.Config{Store: cfg.Store, Log: cfg.Log, Limits: cfg.Limits, Now: cfg.Now, Host: cfg.Host, CrashPoint: cfg.CrashPoint, Accepted: cfg.Accepted, Current: cfg.Current, Held: mark.held()})
 	e.observers = observers{list: slices.Concat([]Observer{logObserver(&e.env.Log)}, cfg.Observers), log: &e.env.Log}
-	if cfg.Decider != nil || len(cfg.ToolProviders) > 0 {
+	if cfg.Decider != nil || len(cfg.ToolDeciders) > 0 {
 		e.deciders = newDeciders(e.core)
 		e.observers.list = append(e.observers.list, e.deciders.observer())
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"a2a-server/approval"
+	"a2a-server/task"
 	"a2a-server/task/engine"
 	"a2a-server/tool"
 )
@@ -28,7 +29,7 @@ func TestProviderAfterRestart(t *testing.T) {
 		var asked atomic.Int32
 		var ids sync.Map
 		w.cfg.ProviderWait = 10 * time.Millisecond
-		w.cfg.Provider = func(ctx context.Context, r tool.ConfirmationRequest) (bool, error) {
+		w.cfg.Decider = task.ProviderDecider(func(ctx context.Context, r tool.ConfirmationRequest) (bool, error) {
 			asked.Add(1)
 			ids.Store(r.ApprovalID+r.Digest, true)
 			if ready.Load() {
@@ -36,7 +37,7 @@ func TestProviderAfterRestart(t *testing.T) {
 			}
 			<-ctx.Done()
 			return false, context.Cause(ctx)
-		}
+		})
 		w.start()
 		got := w.send(w.calls("transfer", args{"amount": 1, "to": "x"}, "transfer", args{"amount": 2, "to": "x"}))
 		w.wantState(w.send(w.decision(got.ID, reject(w.pending(got)[0], "no"))), a2a.TaskStateInputRequired)
@@ -101,7 +102,7 @@ func (w *world) states(id a2a.TaskID) (states []string) {
 func TestProviderIsAskedFirst(t *testing.T) {
 	inMemory(t, func(t *testing.T, w *world) {
 		o := newOffered()
-		w.cfg.Provider, w.cfg.ProviderWait = o.confirm, time.Hour
+		w.cfg.Decider, w.cfg.ProviderWait = task.ProviderDecider(o.confirm), time.Hour
 		w.start()
 		sent := w.sent(w.calls("transfer", args{"amount": 7, "to": "x"}))
 		var shown []string
@@ -144,7 +145,7 @@ func TestProviderIsAskedFirst(t *testing.T) {
 func TestProviderIsAskedWhileSiblingRuns(t *testing.T) {
 	inMemory(t, func(t *testing.T, w *world) {
 		o := newOffered()
-		w.cfg.Provider, w.cfg.ProviderWait = o.confirm, time.Hour
+		w.cfg.Decider, w.cfg.ProviderWait = task.ProviderDecider(o.confirm), time.Hour
 		w.start()
 		id := w.begin(w.calls("block", args{}, "transfer", args{"amount": 7, "to": "x"}))
 		<-o.asks
@@ -198,10 +199,10 @@ func TestProviderHasItsTime(t *testing.T) {
 		runInMemory(t, name, func(t *testing.T, w *world) {
 			ended := false
 			w.cfg.ProviderWait = time.Minute
-			w.cfg.Provider = func(ctx context.Context, _ tool.ConfirmationRequest) (bool, error) {
+			w.cfg.Decider = task.ProviderDecider(func(ctx context.Context, _ tool.ConfirmationRequest) (bool, error) {
 				defer func() { ended = ctx.Err() != nil }()
 				return tc.says(ctx)
-			}
+			})
 			w.start()
 			id := w.begun(alice, w.calls("transfer", args{"amount": 1, "to": "x"}))
 			if tc.do != nil {
@@ -231,19 +232,19 @@ func TestToolProvider(t *testing.T) {
 			<-ctx.Done()
 			return false, context.Cause(ctx)
 		}
-		w.cfg.ToolProviders = map[string]tool.ConfirmationProvider{"confirm": confirm, "transfer": confirm}
+		w.cfg.ToolDeciders = map[string]task.Decider{"confirm": task.ProviderDecider(confirm), "transfer": task.ProviderDecider(confirm)}
 		w.start()
 		gate := w.sent(w.calls("transfer", args{"amount": 7, "to": "x"}))
 		sent := w.begin(w.calls("confirm", args{"x": 1}))
 		w.until("the tool has asked", func() bool { return len(w.pending(w.get(sent))) == 1 })
 		w.stop()
 		ready.Store(true)
-		w.cfg.Provider = func(_ context.Context, r tool.ConfirmationRequest) (bool, error) {
+		w.cfg.Decider = task.ProviderDecider(func(_ context.Context, r tool.ConfirmationRequest) (bool, error) {
 			if r.ToolName == "confirm" {
 				t.Errorf("the provider of the program is asked about %+v", r)
 			}
 			return false, errors.New("not me")
-		}
+		})
 		w.restart()
 		if r := <-o.asks; r.ToolName != "confirm" || r.Hint != "really?" {
 			t.Errorf("the provider is asked %+v", r)

@@ -629,14 +629,14 @@ func TestRestoredCallsAreNotForTheProvider(t *testing.T) {
 	inMemory(t, func(t *testing.T, w *world) {
 		k := w.killer()
 		w.cfg.ProviderWait = time.Hour
-		w.cfg.Provider = func(ctx context.Context, _ tool.ConfirmationRequest) (bool, error) {
+		w.cfg.Decider = task.ProviderDecider(func(ctx context.Context, _ tool.ConfirmationRequest) (bool, error) {
 			<-ctx.Done()
 			return false, context.Cause(ctx)
-		}
+		})
 		w.start()
 		id := w.begin(w.calls("transfer", args{"amount": 1, "to": "x"}))
 		synctest.Wait()
-		w.cfg.Provider = func(context.Context, tool.ConfirmationRequest) (bool, error) { return true, nil }
+		w.cfg.Decider = task.ProviderDecider(func(context.Context, tool.ConfirmationRequest) (bool, error) { return true, nil })
 		k.restore()
 		pass(24 * time.Hour)
 		w.wantRuns("transfer", 0)
