@@ -199,10 +199,8 @@ func (x *passageIndex) write(b *batch) error {
 		case <-watch.C:
 			// A goroutine of the library that has met a damaged page is gone, and the batch then waits
 			// for ever.
-			if s, is := x.index.(*scorch.Scorch); is {
-				if n, is := s.StatsMap()["TotOnErrors"].(uint64); is && n > 0 {
-					stuck++
-				}
+			if n, is := x.index.StatsMap()["TotOnErrors"].(uint64); is && n > 0 {
+				stuck++
 			}
 			if stuck > 3 {
 				return errDamaged
