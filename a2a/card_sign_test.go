@@ -19,7 +19,7 @@ import (
 	a2apb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
 	"github.com/go-jose/go-jose/v4"
 	"github.com/google/go-cmp/cmp"
-	"github.com/gowebpki/jcs"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/rs/zerolog"
 	"google.golang.org/genproto/googleapis/api/annotations"
 	"google.golang.org/grpc/metadata"
@@ -100,12 +100,14 @@ func payloads(t *testing.T, card []byte) (spec, short []byte) {
 	}
 	pb.Signatures = nil
 	text, err := protojson.Marshal(&pb)
-	if err == nil {
-		spec, err = jcs.Transform(text)
-	}
 	if err != nil {
 		t.Fatal(err)
 	}
+	form := jsontext.Value(text)
+	if err := form.Canonicalize(); err != nil {
+		t.Fatal(err)
+	}
+	spec = form
 	return spec, requirements.ReplaceAll(spec, nil)
 }
 

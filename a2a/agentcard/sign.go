@@ -10,10 +10,10 @@ import (
 
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 	a2apb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
-	"github.com/gowebpki/jcs"
 	"google.golang.org/protobuf/encoding/protojson"
 
 	"a2a-server/internal/keyring"
+	"a2a-server/internal/strictjson"
 )
 
 // KeysPath is where clients find the public keys of the card's signatures, below the
@@ -127,13 +127,9 @@ func payloads(card []byte) ([][]byte, error) {
 	if err := json.Unmarshal(whole, &known); err != nil {
 		return nil, err
 	}
-	short, err := json.Marshal(withoutEmpty(known))
-	if err != nil {
-		return nil, err
-	}
 	var payloads [][]byte
-	for _, form := range [][]byte{short, whole} {
-		canonical, err := jcs.Transform(form)
+	for _, form := range []any{withoutEmpty(known), known} {
+		canonical, err := strictjson.Canonical(form)
 		if err != nil {
 			return nil, err
 		}

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/gowebpki/jcs"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Canonical returns the RFC 8785 form of v, which has the types that [Decode] returns.
@@ -16,9 +16,9 @@ func Canonical(v any) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode a value canonically: %w", err)
 	}
-	canonical, err := jcs.Transform(raw)
-	if err != nil {
+	form := jsontext.Value(raw)
+	if err := form.Canonicalize(); err != nil {
 		return nil, fmt.Errorf("encode a value canonically: %w", err)
 	}
-	return canonical, nil
+	return form, nil
 }
