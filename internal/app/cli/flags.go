@@ -38,10 +38,6 @@ func ConfigFlags(c *cobra.Command) *Flags {
 			f.NoOptDefVal = "true"
 		}
 	}
-	for name := range config.Removed() {
-		k := config.Key{Name: name}
-		c.Flags().VarPF(&value{key: k, into: given.values}, k.Flag(), "", "").Hidden = true // config.Load names its successor
-	}
 	return given
 }
 

@@ -49,8 +49,6 @@ func (l *loader) mapping(n strictyaml.Node, keys []key, prefix, what, more strin
 			m.Key.Add("is a key of %s; remove it", k.elsewhere)
 		case isKey:
 			l.member(k, m)
-		case Removed()[m.Name] != "":
-			m.Key.Add("was removed: %s", Removed()[m.Name])
 		case !slices.ContainsFunc(keys, func(k key) bool { return strings.HasPrefix(k.name, m.Name+".") }):
 			m.Unknown(names(keys))
 		case !m.Value.Null(): // otherwise all of its keys are commented out

@@ -174,8 +174,6 @@ func (l *loader) put(k key, path string, at origin, texts []string, items ...ori
 func (l *loader) give(at origin, name, text, what string, known []string) {
 	k, ok := find(l.keys, name)
 	switch {
-	case Removed()[name] != "":
-		l.add(at, name, "was removed: %s", Removed()[name])
 	case !ok:
 		l.add(at, name, "there is no such %s%s", what, suggest.DidYouMean(at.name, prefix, known))
 	case k.onlyInFile():
@@ -234,9 +232,6 @@ func (l *loader) environment(environ []string) {
 		keys[Key{Name: k.name}.Variable()] = k.name
 	}
 	known := slices.Sorted(maps.Keys(keys))
-	for name := range Removed() {
-		keys[Key{Name: name}.Variable()] = name
-	}
 	for _, line := range environ {
 		name, text, ok := strings.Cut(line, "=")
 		if !ok || !strings.HasPrefix(name, prefix) || slices.Contains(notSettings, name) {
