@@ -59,7 +59,7 @@ const (
 
 // Terms are the conditions that a gate sets for an approval, frozen when it is asked.
 type Terms struct {
-	Gate      string         `json:"rule"`                // name of the gate that asked
+	Gate      string         `json:"gate"`                // name of the gate that asked
 	Expires   time.Duration  `json:"expires,omitempty"`   // after asking, in ns; 0: never
 	OnExpiry  OnExpiry       `json:"onExpiry,omitempty"`  // "": ExpiryRejects
 	Allowed   []DecisionType `json:"allowed,omitempty"`   // nil: all that the kind has
@@ -101,13 +101,13 @@ type Terms struct {
 	Grants *GrantTerms `json:"grants,omitempty"`
 }
 
-// Version is the highest V of an [Approval] that this program knows.
-const Version = 2
+// Version is the V of an [Approval], an [Audit] and a [Grant].
+const Version = 1
 
 // Approval is a question bound to the call that was shown, and its end. Its JSON is stored
 // forever: a change of meaning is a new V.
 type Approval struct {
-	V          int             `json:"v"`  // 1; 2 if the terms are [Terms.Strict] or it has Editors
+	V          int             `json:"v"`  // Version
 	ID         string          `json:"id"` // see [ID]
 	Kind       Kind            `json:"kind"`
 	State      State           `json:"state"`
@@ -137,7 +137,7 @@ type Approval struct {
 	Schema  json.RawMessage `json:"schema,omitempty"`  // of a response
 	Attempt int             `json:"attempt,omitempty"` // of the call
 	Terms   Terms           `json:"terms"`
-	// Gates are the gates that asked, as they were; nil: none, or an earlier version of the server asked.
+	// Gates are the gates that asked, as they were; nil: none.
 	Gates []AskedGate `json:"gates,omitempty"`
 	// Kept says that another call of the task keeps it, see Terms.MaskTask.
 	Kept bool `json:"kept,omitempty"`
@@ -166,6 +166,14 @@ type Approval struct {
 	GrantKey   string      `json:"grantKey,omitempty"`
 	Votes      []Vote      `json:"votes,omitempty"`      // of Terms.Needs, in their order
 	Resolution *Resolution `json:"resolution,omitempty"` // nil while pending
+}
+
+// CheckVersion refuses an approval of another version.
+func (a *Approval) CheckVersion() error {
+	if a.V != Version {
+		return fmt.Errorf("approval %s has version %d, and this program reads version %d: use the program that wrote it", a.ID, a.V, Version)
+	}
+	return nil
 }
 
 // restored reports whether the task was restored from a backup before a was asked, so that
@@ -235,7 +243,7 @@ func (a *Approval) Routes() []string {
 // Resolution is the end of an approval, and its author. By is the zero Principal for a
 // deadline, a cancel, or a successor.
 type Resolution struct {
-	Decision DecisionType    `json:"verb,omitempty"`
+	Decision DecisionType    `json:"decision,omitempty"`
 	By       auth.Principal  `json:"by"`
 	Via      string          `json:"via"` // a Via constant
 	At       time.Time       `json:"at"`
@@ -280,7 +288,7 @@ func (a *Approval) NewGrant(id string, ask GrantRequest, owner, by auth.Principa
 		return nil, fmt.Errorf("grant of %s: %w", a.ID, err)
 	}
 	g := &Grant{
-		V: 1, ID: id, Scope: ask.Scope, Task: a.Task, Context: a.Context, Key: key,
+		V: Version, ID: id, Scope: ask.Scope, Task: a.Task, Context: a.Context, Key: key,
 		Owner: owner, By: by, Approval: a.ID, Gate: a.Terms.Gate, Agent: a.Agent, Tool: a.Tool, Args: shown, Vary: vary,
 		Made: moment(now), Until: moment(now.Add(terms.Longest())), Uses: terms.Uses,
 	}

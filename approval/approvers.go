@@ -18,9 +18,6 @@ type Approvers struct {
 	// When is a condition on the decider and the arguments of the call, see
 	// [condition.CompileDecider]; "": none. If it fails, it is not true.
 	When string `json:"when,omitempty"`
-	// All are the approvers of several gates: a decider is in each of them. Roles and Subjects
-	// are then empty. Only approvals that earlier versions stored have it.
-	All []Approvers `json:"all,omitempty"`
 	// Escalated are the roles that are added when the approval is escalated. A gate does not set
 	// it: see [Escalation].
 	Escalated []string `json:"escalated,omitempty"`
@@ -32,20 +29,14 @@ func (s *Approvers) Include(p auth.Principal, call *condition.Facts) bool {
 	if s == nil {
 		return true
 	}
-	for i := range s.All {
-		if !s.All[i].Include(p, call) {
-			return false
-		}
-	}
-	named := len(s.All) > 0 && len(s.Roles)+len(s.Subjects) == 0 || slices.ContainsFunc(s.Roles, p.Has) ||
+	named := slices.ContainsFunc(s.Roles, p.Has) ||
 		slices.Contains(s.Subjects, p.Subject) || p.Tenant != "" && slices.Contains(s.Subjects, p.Tenant+"/"+p.Subject)
 	return named && s.holds(p, call)
 }
 
 // same reports whether both name the same roles and subjects, now and later, in the same order.
 func (s *Approvers) same(o Approvers) bool {
-	return slices.Equal(s.Roles, o.Roles) && slices.Equal(s.Subjects, o.Subjects) && slices.Equal(s.Escalated, o.Escalated) && s.When == o.When &&
-		slices.EqualFunc(s.All, o.All, func(a, b Approvers) bool { return a.same(b) })
+	return slices.Equal(s.Roles, o.Roles) && slices.Equal(s.Subjects, o.Subjects) && slices.Equal(s.Escalated, o.Escalated) && s.When == o.When
 }
 
 // clone returns a copy that shares nothing with s.
@@ -53,11 +44,7 @@ func (s *Approvers) clone() *Approvers {
 	if s == nil {
 		return nil
 	}
-	c := &Approvers{Roles: slices.Clone(s.Roles), Subjects: slices.Clone(s.Subjects), When: s.When, Escalated: slices.Clone(s.Escalated)}
-	for i := range s.All {
-		c.All = append(c.All, *s.All[i].clone())
-	}
-	return c
+	return &Approvers{Roles: slices.Clone(s.Roles), Subjects: slices.Clone(s.Subjects), When: s.When, Escalated: slices.Clone(s.Escalated)}
 }
 
 // problem returns the mistake in s, or "".
@@ -65,8 +52,6 @@ func (s *Approvers) problem() string {
 	switch {
 	case s == nil:
 		return ""
-	case s.All != nil:
-		return "Approvers.All is only for approvals that earlier versions stored: set Roles or Subjects, and write a gate for each group"
 	case s.Escalated != nil:
 		return "Approvers.Escalated is only for merged terms: set Escalate.AddRoles"
 	case len(s.Roles)+len(s.Subjects) == 0:

@@ -5,14 +5,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"a2a-server/auth"
 )
-
-// AuditVersion is the V of the entries that are written now. Entries of V 1 have no Tenant, Owner
-// or Deadline, their Digest is plain, and their Gate is stored as "rule".
-const AuditVersion = 2
 
 // AuditEvent is the subject of an [Audit] entry.
 type AuditEvent string
@@ -45,7 +42,7 @@ const (
 // is written in the batch that makes it true. It holds digests, never arguments. Its JSON is
 // stored forever: a change of meaning is a new V.
 type Audit struct {
-	V        int            `json:"v"` // AuditVersion
+	V        int            `json:"v"` // Version
 	At       time.Time      `json:"at"`
 	What     AuditEvent     `json:"what"`
 	Task     string         `json:"task"`
@@ -67,18 +64,14 @@ type Audit struct {
 	Grant    string         `json:"grant,omitempty"`    // id of a grant that is made, used or revoked
 }
 
-// DecodeAudit decodes an entry of any version.
+// DecodeAudit decodes an entry.
 func DecodeAudit(data []byte) (Audit, error) {
 	var a Audit
-	stored := struct {
-		*Audit
-		Rule string `json:"rule"`
-	}{Audit: &a}
-	if err := json.Unmarshal(data, &stored); err != nil {
+	if err := json.Unmarshal(data, &a); err != nil {
 		return Audit{}, err
 	}
-	if a.V == 1 {
-		a.Gate = stored.Rule
+	if a.V != Version {
+		return Audit{}, fmt.Errorf("the audit entry has version %d, and this program reads version %d: use the program that wrote it", a.V, Version)
 	}
 	return a, nil
 }

@@ -173,11 +173,8 @@ func (a *Approval) checkApprovers(d Decider, what string, args json.RawMessage) 
 		return nil
 	}
 	who := "its approvers"
-	if groups := now.Approvers.groups(); now.conditional() && len(groups) == 1 {
-		who += " (" + groups[0] + ")"
-	}
-	if a.Terms.Approvers != nil && len(a.Terms.Approvers.All) > 0 {
-		who = "principals who are approvers of each gate that asks about the call"
+	if named := now.Approvers.String(); now.conditional() && named != "" {
+		who += " (" + named + ")"
 	}
 	return barred(a, BarredApprovers, fmt.Sprintf("%s (gate %s) is for %s; have one of them answer", what, quote(a.Terms.Gate), who))
 }

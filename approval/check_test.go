@@ -88,7 +88,6 @@ func TestCheck(t *testing.T) {
 		{name: "terms are those of the asking, not of today", edits: []func(*Approval){terms(Terms{Gate: "gone", FourEyes: true})},
 			answer: approve, by: alice(), via: ViaAPI, reason: ReasonNotAllowed, words: []string{`"gone"`}},
 
-		{name: "question of an earlier server what came of a call, with the digest of the call", edits: []func(*Approval){kind(KindOutcome)}, answer: Decision{Type: Approve, Digest: "d1"}, by: alice()},
 		{name: "digest as shown", answer: Decision{Type: Approve, Digest: "d1"}, by: alice()},
 		{name: "another digest", answer: Decision{Type: Approve, Digest: "d0"}, by: alice(), reason: ReasonChanged, words: []string{"d1"}},
 
@@ -138,8 +137,6 @@ func TestCheck(t *testing.T) {
 		{name: "approvers, of another tenant", edits: []func(*Approval){only(Approvers{Subjects: []string{"evil/bob"}})}, answer: approve, by: bob(), via: ViaAPI, reason: ReasonNotAllowed},
 		{name: "approvers, neither", edits: []func(*Approval){only(Approvers{Roles: []string{"sre"}, Subjects: []string{"carol"}})}, answer: approve, by: bob(), via: ViaAPI, reason: ReasonNotAllowed,
 			words: []string{`"big"`, "approvers"}},
-		{name: "approvers, of each gate", edits: []func(*Approval){only(Approvers{All: []Approvers{{Roles: []string{"sre"}}, {Subjects: []string{"carol"}}}})}, answer: approve, by: as(auth.RoleApprover, "sre"), via: ViaAPI},
-		{name: "approvers, of one gate only", edits: []func(*Approval){only(Approvers{All: []Approvers{{Roles: []string{"sre"}}, {Subjects: []string{"bob"}}}})}, answer: approve, by: bob(), via: ViaAPI, reason: ReasonNotAllowed, words: []string{"each gate"}},
 		{name: "approvers, nobody", edits: []func(*Approval){only(Approvers{})}, answer: approve, by: bob(), via: ViaAPI, reason: ReasonNotAllowed},
 		{name: "approvers still need the right to decide", edits: []func(*Approval){only(Approvers{Roles: []string{"sre"}})}, answer: approve, by: as("sre"), via: ViaAPI, reason: ReasonNotAllowed, words: []string{"no role"}},
 		{name: "approvers, the requester is none", edits: []func(*Approval){only(Approvers{Roles: []string{"sre"}})}, answer: approve, by: alice(), reason: ReasonNotAllowed, words: []string{"a2a-server approvals"}},

@@ -11,7 +11,7 @@ import (
 )
 
 // digestVersion changes with the inputs of a digest.
-const digestVersion = 2
+const digestVersion = 1
 
 // Digest returns the digest of a call: the lower-case hex SHA-256 of the canonical JSON (RFC
 // 8785) of the agent, the tool, definition (the digest of the tool's definition), and args.

@@ -137,7 +137,7 @@ type Granted struct {
 // approve, by the id of the approval; no text, provider or service makes one. Its JSON is stored
 // until it ends or is revoked.
 type Grant struct {
-	V       int        `json:"v"` // 1
+	V       int        `json:"v"` // Version
 	ID      string     `json:"id"`
 	Scope   GrantScope `json:"scope"`
 	Task    string     `json:"task"` // in which it was made
@@ -164,7 +164,7 @@ type Grant struct {
 // Covers reports whether g lets a call with these keys start now in a task of this context, in the
 // store of this incarnation. It covers nothing before it was made, should the clock be set back.
 func (g *Grant) Covers(keys []string, task, context, incarnation string, now time.Time) bool {
-	return g.V == 1 && g.Key != "" && slices.Contains(keys, g.Key) && g.Store == incarnation && g.in(task, context) &&
+	return g.V == Version && g.Key != "" && slices.Contains(keys, g.Key) && g.Store == incarnation && g.in(task, context) &&
 		!now.Before(g.Made) && now.Before(g.Until) && (g.Uses == 0 || g.Used < g.Uses)
 }
 

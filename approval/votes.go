@@ -156,12 +156,6 @@ func (t *Terms) Includes(p auth.Principal, call *condition.Facts) bool {
 	return t.Approvers.Include(p, call)
 }
 
-// Strict reports whether the terms have demands that version 1 of approvals does not know: a
-// program that ignores them would let the call run too early.
-func (t *Terms) Strict() bool {
-	return len(t.Needs) > 0 || t.Human || !t.Escalate.IsZero() || t.conditional()
-}
-
 // Tally is how far the votes of an approval are.
 type Tally struct {
 	Have, Need int    // persons who have voted, and the fewest who have when all needs are met: one may meet several
@@ -233,8 +227,8 @@ func listNeeds(needs []Need, anyone string) string {
 	var all []string
 	for _, n := range needs {
 		text := fmt.Sprint(n.People)
-		if who := n.Approvers.groups(); len(who) > 0 {
-			text += " of " + visible.Shorten(strings.Join(who, " and "), maxValue)
+		if who := n.Approvers.String(); who != "" {
+			text += " of " + visible.Shorten(who, maxValue)
 		} else {
 			text += " " + anyone
 		}

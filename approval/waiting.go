@@ -75,7 +75,7 @@ func (a *Approval) Awaited() string {
 		return visible.Line(t.Missing)
 	}
 	by := a.Approvers()
-	if by == nil || len(by.All) > 0 || len(by.Roles)+len(by.Subjects) == 0 {
+	if by == nil || len(by.Roles)+len(by.Subjects) == 0 {
 		return a.anybody()
 	}
 	var names []string

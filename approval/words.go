@@ -20,10 +20,8 @@ func (t Terms) Words() []string {
 	add(true, "decisions: %s", joinDecisions(AllowedDecisions(KindCall, t), ", "))
 	if len(t.Needs) > 0 {
 		add(true, "votes: %s", listNeeds(t.Needs, "different people"))
-	} else {
-		for _, group := range t.Approvers.groups() {
-			add(true, "approvers: %s", group)
-		}
+	} else if named := t.Approvers.String(); named != "" {
+		add(true, "approvers: %s", named)
 	}
 	add(t.Human, "not a program")
 	add(t.FourEyes, "not the requester, nor parties that act for it")
@@ -99,10 +97,10 @@ func (s *Approvers) Whom() string {
 	return " for whom " + visible.Line(strings.Join(strings.Fields(s.When), " "))
 }
 
-// groups returns each group of approvers in words. A decider is in all of them.
-func (s *Approvers) groups() (all []string) {
-	if s == nil {
-		return nil
+// String returns the roles and subjects of s, and its condition, on a line; "": it names none.
+func (s *Approvers) String() string {
+	if s == nil || len(s.Roles)+len(s.Subjects) == 0 {
+		return ""
 	}
 	var names []string
 	for _, r := range s.Roles {
@@ -111,11 +109,5 @@ func (s *Approvers) groups() (all []string) {
 	for _, name := range s.Subjects {
 		names = append(names, visible.Line(name))
 	}
-	if len(names) > 0 {
-		all = append(all, strings.Join(names, " or ")+s.Whom())
-	}
-	for i := range s.All {
-		all = append(all, s.All[i].groups()...)
-	}
-	return all
+	return strings.Join(names, " or ") + s.Whom()
 }

@@ -114,13 +114,11 @@ type Approval struct {
 	May *May `json:"may,omitempty"`
 }
 
-// Approvers limits the deciders to principals with any of the roles or subjects. With All, a
-// decider must be in each of them.
+// Approvers limits the deciders to principals with any of the roles or subjects.
 type Approvers struct {
-	Roles    []string    `json:"roles,omitempty"`
-	Subjects []string    `json:"subjects,omitempty"`
-	When     string      `json:"when,omitempty"` // and of these only those for whom this is true (CEL)
-	All      []Approvers `json:"all,omitempty"`
+	Roles    []string `json:"roles,omitempty"`
+	Subjects []string `json:"subjects,omitempty"`
+	When     string   `json:"when,omitempty"` // and of these only those for whom this is true (CEL)
 }
 
 // String returns the approvers on a line, such as "role finance or corp:alice", as unsafe to show
@@ -128,13 +126,6 @@ type Approvers struct {
 func (s *Approvers) String() string {
 	if s == nil {
 		return ""
-	}
-	if len(s.All) > 0 {
-		each := make([]string, len(s.All))
-		for i := range s.All {
-			each[i] = "(" + s.All[i].String() + ")"
-		}
-		return strings.Join(each, " who is also ")
 	}
 	var all []string
 	for _, role := range s.Roles {
@@ -188,7 +179,7 @@ type Resolution struct {
 type ApprovalDetail struct {
 	Approval Approval `json:"approval"`
 	May      May      `json:"may"`
-	// Gates are the gates that asked about the call, as they were; empty: an earlier version of the server asked.
+	// Gates are the gates that asked about the call, as they were.
 	Gates []AskedGate `json:"gates,omitempty"`
 	// Stricter is what the gates of now demand beyond the terms of a pending call, in words, for a caller who
 	// may decide it: see [Client.AskAnew].
@@ -281,7 +272,7 @@ type Reach struct {
 }
 
 // NoteFor returns the note that a person needs beside so many rows: "" if they cannot mislead. Without a
-// row, or with an inert role, they can. A nil Reach, of an earlier server, has none.
+// row, or with an inert role, they can. A nil Reach has none.
 func (r *Reach) NoteFor(rows int) string {
 	if r == nil || rows > 0 && len(r.Inert) == 0 {
 		return ""
@@ -296,7 +287,7 @@ type ApprovalPage struct {
 	Items   []Approval `json:"items"`
 	Next    string     `json:"next,omitempty"`
 	Damaged int        `json:"damaged,omitempty"` // approvals that cannot be read
-	Reach   *Reach     `json:"reach,omitempty"`   // nil: an earlier version does not tell
+	Reach   *Reach     `json:"reach,omitempty"`   // rows that the caller may see
 }
 
 // A Decision decides an approval.
@@ -354,7 +345,7 @@ type GrantPage struct {
 	Items   []Grant `json:"items"`
 	Next    string  `json:"next,omitempty"`
 	Damaged int     `json:"damaged,omitempty"` // grants that cannot be read
-	Reach   *Reach  `json:"reach,omitempty"`   // nil: an earlier version does not tell
+	Reach   *Reach  `json:"reach,omitempty"`   // rows that the caller may see
 }
 
 // GrantQuery selects grants.
@@ -427,7 +418,7 @@ type Task struct {
 type TaskPage struct {
 	Items []Task `json:"items"`
 	Next  string `json:"next,omitempty"`
-	Reach *Reach `json:"reach,omitempty"` // nil: an earlier version does not tell
+	Reach *Reach `json:"reach,omitempty"` // rows that the caller may see
 }
 
 // TaskDetail is a task with its log.
@@ -477,7 +468,7 @@ type WebhookPage struct {
 	Items []Webhook `json:"items"`
 	Next  string    `json:"next,omitempty"`
 	Off   bool      `json:"off,omitempty"`   // the server sends no push notifications
-	Reach *Reach    `json:"reach,omitempty"` // nil: an earlier version does not tell
+	Reach *Reach    `json:"reach,omitempty"` // rows that the caller may see
 }
 
 // Notification is a message of a route that is not sent.
@@ -507,7 +498,7 @@ type NotificationQuery struct {
 type NotificationPage struct {
 	Items []Notification `json:"items"`
 	Next  string         `json:"next,omitempty"`
-	Reach *Reach         `json:"reach,omitempty"` // nil: an earlier version does not tell
+	Reach *Reach         `json:"reach,omitempty"` // rows that the caller may see
 }
 
 // AuditEntry is an entry of the audit.
@@ -521,7 +512,7 @@ type AuditEntry struct {
 	Call     string     `json:"call,omitempty"`
 	Tool     string     `json:"tool,omitempty"`
 	Approval string     `json:"approval,omitempty"`
-	Digest   string     `json:"digest,omitempty"` // "hmac-sha256:…", keyed for each task; plain in entries of V 1
+	Digest   string     `json:"digest,omitempty"` // "hmac-sha256:…", keyed for each task
 	Gate     string     `json:"gate,omitempty"`
 	State    State      `json:"state,omitempty"` // of an approval that is resolved
 	By       *Principal `json:"by,omitempty"`    // nil: the server

@@ -30,7 +30,7 @@ func (q Query) bind(s Scope) [8]byte {
 }
 
 func (q RowQuery) bind(s Scope) [8]byte {
-	return bind(fmt.Sprintf("rows.v2 %d %q %q %q %x %q %q %x", s.kind, s.tenant, s.subject, q.Kind, q.Task[:], q.Context, q.Index, q.Prefix))
+	return bind(fmt.Sprintf("rows.v1 %d %q %q %q %x %q %q %x", s.kind, s.tenant, s.subject, q.Kind, q.Task[:], q.Context, q.Index, q.Prefix))
 }
 
 func bind(filter string) [8]byte {

@@ -63,7 +63,7 @@ const (
 // Notification is a message of a route about an approval. Its text is made from the approval
 // when it is sent.
 type Notification struct {
-	V        int          `json:"v"` // 1
+	V        int          `json:"v"` // RowVersion
 	Approval string       `json:"approval"`
 	Event    string       `json:"event"`
 	Route    string       `json:"route"`
@@ -116,6 +116,6 @@ func (n *Notification) Row(ifRev uint64) (store.RowChange, error) {
 
 // ParseNotification returns the notification in a row.
 func ParseNotification(row *store.Row) (n Notification, err error) {
-	err = parseRow(row, "notification", &n)
+	err = parseRow(row, "notification", &n, &n.V)
 	return n, err
 }

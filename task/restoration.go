@@ -24,7 +24,7 @@ const (
 
 // Restoration is the restoration of a store from a backup.
 type Restoration struct {
-	V      int       `json:"v"`      // 1
+	V      int       `json:"v"`      // RowVersion
 	ID     string    `json:"id"`     // random: no other restoration has it
 	Moment time.Time `json:"moment"` // of the backup
 
@@ -57,7 +57,7 @@ func (r *Restoration) Due() (store.DueChange, error) {
 
 // ParseRestoration returns the restoration in the mark.
 func ParseRestoration(row *store.Row) (r Restoration, err error) {
-	err = parseRow(row, "the mark of a restored store", &r)
+	err = parseRow(row, "the mark of a restored store", &r, &r.V)
 	return r, err
 }
 
@@ -66,7 +66,12 @@ func ParseDueRestored(row *store.Due) (r Restoration, err error) {
 	if row.Damaged {
 		return r, store.ErrDataLoss
 	}
-	if err = json.Unmarshal(row.Payload, &r); err == nil && r.ID == "" {
+	err = json.Unmarshal(row.Payload, &r)
+	switch {
+	case err != nil:
+	case r.V != RowVersion:
+		err = fmt.Errorf("it has version %d, and this program reads version %d", r.V, RowVersion)
+	case r.ID == "":
 		err = errors.New("it has no id")
 	}
 	if err != nil {

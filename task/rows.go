@@ -13,19 +13,16 @@ import (
 const (
 	RowApproval = "approval" // key: id of the approval; value: its JSON
 	// IndexPending has the pending approvals of a tenant, the oldest first, and IndexOwn those of an
-	// owner. IndexDeadline has those of tenants and of owners, the least time left first. Earlier
-	// versions of this server have written them to IndexFormer alone: [engine.Engine.Run] moves them.
-	IndexPending  = "waiting"
+	// owner. IndexDeadline has those of tenants and of owners, the least time left first.
+	IndexPending  = "pending"
 	IndexOwn      = "own"
 	IndexDeadline = "deadline"
-	IndexFormer   = "pending"
 	// IndexEqual has the pending approvals of a tenant that ask the same, the oldest first; see EqualPrefix.
 	IndexEqual = "equal"
 	// IndexHides has the approvals whose gates mask arguments or keep the task, by the id of the task.
 	IndexHides = "hides"
 	// IndexSettled has the settled approvals of a tenant, IndexTool those of a tool in it, and
-	// IndexDigest those of a tool and a digest; each the newest first. Approvals settled
-	// before these indexes existed are in none.
+	// IndexDigest those of a tool and a digest; each the newest first.
 	IndexSettled = "settled"
 	IndexTool    = "tool"
 	IndexDigest  = "digest"
@@ -45,8 +42,7 @@ const (
 
 	// RowGrant is a row of an owner. Key: the id of the grant; value: its JSON. IndexGrantKey has
 	// the grants that are not used up by the hash of their Store, their scope and its id, and their
-	// Key, those that end last first; of grants made by earlier versions of this server it has the
-	// Key alone, so no call finds them. IndexGrantID has all grants by their id, and IndexGrants
+	// Key, those that end last first. IndexGrantID has all grants by their id, and IndexGrants
 	// those of a tenant in the order in which they end.
 	RowGrant      = "grant"
 	IndexGrantKey = "key"

@@ -15,7 +15,7 @@ const RowSweep = "sweep"
 // changed. It is written before the first approval ends, so that a sweep that a crash interrupts is
 // done again.
 type Sweep struct {
-	V       int       `json:"v"`             // 1
+	V       int       `json:"v"`             // RowVersion
 	N       uint64    `json:"n"`             // from 1
 	Denials string    `json:"denials"`       // of the policy, see [approval.Policy.Denials]
 	Begun   time.Time `json:"begun"`         //
@@ -33,6 +33,6 @@ func (s *Sweep) Row(ifRev uint64) (store.RowChange, error) {
 
 // ParseSweep returns the sweep in a row.
 func ParseSweep(row *store.Row) (s Sweep, err error) {
-	err = parseRow(row, "the newest sweep of approvals", &s)
+	err = parseRow(row, "the newest sweep of approvals", &s, &s.V)
 	return s, err
 }

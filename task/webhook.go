@@ -62,22 +62,22 @@ func ReadyRow(key []byte, ifRev uint64, at store.Millis) store.RowChange {
 // Webhook is the stored form of a webhook. It is never changed: a webhook that is set again
 // gets another number, and its own rows.
 type Webhook struct {
-	V       int            `json:"v"` // 1
+	V       int            `json:"v"` // RowVersion
 	ID      string         `json:"id"`
-	N       uint64         `json:"n"`                 // counts the webhooks set in the task, from 1
-	URL     string         `json:"url"`               // scheme and host; all of it in rows without [WebhookSecrets.URL]
-	Scheme  string         `json:"scheme,omitempty"`  // of Authorization
-	Secrets []byte         `json:"secrets,omitempty"` // sealed JSON of [WebhookSecrets]; nil in old rows that have none
-	Version string         `json:"version"`           // of the protocol
-	Start   uint64         `json:"start"`             // seq after which it is notified
-	By      auth.Principal `json:"by"`                // the principal that has set it
+	N       uint64         `json:"n"`                // counts the webhooks set in the task, from 1
+	URL     string         `json:"url"`              // scheme and host
+	Scheme  string         `json:"scheme,omitempty"` // of Authorization
+	Secrets []byte         `json:"secrets"`          // sealed JSON of [WebhookSecrets]
+	Version string         `json:"version"`          // of the protocol
+	Start   uint64         `json:"start"`            // seq after which it is notified
+	By      auth.Principal `json:"by"`               // the principal that has set it
 	Set     time.Time      `json:"set"`
 }
 
 // WebhookSecrets are the secrets of a webhook. Its URL is a secret: many have a token in their
 // path or query.
 type WebhookSecrets struct {
-	URL         string `json:"url,omitempty"`
+	URL         string `json:"url"`
 	Token       string `json:"token,omitempty"`
 	Credentials string `json:"credentials,omitempty"`
 }
@@ -94,20 +94,13 @@ func (w *Webhook) Seal(id store.TaskID, secrets WebhookSecrets, seal func(secret
 
 // Open returns the secrets that [Webhook.Seal] has put into w.
 func (w *Webhook) Open(id store.TaskID, open func(sealed, bound []byte) ([]byte, error)) (WebhookSecrets, error) {
-	secrets := WebhookSecrets{}
-	if len(w.Secrets) > 0 {
-		raw, err := open(w.Secrets, w.bound(id))
-		if err == nil {
-			err = json.Unmarshal(raw, &secrets)
-		}
-		if err != nil {
-			return WebhookSecrets{}, err
-		}
+	raw, err := open(w.Secrets, w.bound(id))
+	if err != nil {
+		return WebhookSecrets{}, err
 	}
-	if secrets.URL == "" {
-		secrets.URL = w.URL
-	}
-	return secrets, nil
+	var secrets WebhookSecrets
+	err = json.Unmarshal(raw, &secrets)
+	return secrets, err
 }
 
 func (w *Webhook) bound(id store.TaskID) []byte { return append(id[:], w.ID...) }
@@ -123,17 +116,23 @@ func origin(raw string) string {
 
 // ParseWebhook returns the webhook in a row.
 func ParseWebhook(row *store.Row) (w Webhook, err error) {
-	err = parseRow(row, "webhook", &w)
+	err = parseRow(row, "webhook", &w, &w.V)
 	return w, err
 }
 
-// parseRow decodes the JSON in a row.
-func parseRow(row *store.Row, what string, v any) error {
+// RowVersion is the V of rows.
+const RowVersion = 1
+
+// parseRow decodes the JSON in a row into v, which has its version; nil: it has none.
+func parseRow(row *store.Row, name string, v any, version *int) error {
 	if row.Damaged {
 		return store.ErrDataLoss
 	}
 	if err := json.Unmarshal(row.Value, v); err != nil {
-		return fmt.Errorf("%w: %s: %w", store.ErrDataLoss, what, err)
+		return fmt.Errorf("%w: %s: %w", store.ErrDataLoss, name, err)
+	}
+	if version != nil && *version != RowVersion {
+		return fmt.Errorf("%w: %s has version %d, and this program reads version %d", store.ErrDataLoss, name, *version, RowVersion)
 	}
 	return nil
 }
@@ -151,7 +150,7 @@ type PushCursor struct {
 
 // ParsePushCursor returns the cursor in a row.
 func ParsePushCursor(row *store.Row) (c PushCursor, err error) {
-	err = parseRow(row, "cursor of a webhook", &c)
+	err = parseRow(row, "cursor of a webhook", &c, nil)
 	return c, err
 }
 

@@ -619,24 +619,3 @@ func TestCallThatWasDecided(t *testing.T) {
 		}
 	}
 }
-
-// An alias in the form of our ids, which tasks of earlier servers may have, is not shown:
-// it would pass for another call.
-func TestForgedAliasIsNotShown(t *testing.T) {
-	t.Parallel()
-	forged := with(transfer(), func(a *approval.Approval) { a.Alias = "c1.4" })
-	m, err := presenter().Question([]*approval.Approval{forged, restarts()}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	shown, err := json.Marshal(m)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n := strings.Count(string(shown), `"c1.4"`); n != 4 { // adk, adk-rs, kagent and ours of the true c1.4
-		t.Errorf("c1.4 is shown %d times, want 4: %s", n, shown)
-	}
-	if n := strings.Count(string(shown), `"c1.1"`); n != 4 {
-		t.Errorf("c1.1 is shown %d times, want 4: %s", n, shown)
-	}
-}

@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -92,15 +93,8 @@ func (s *shown) about() []string {
 // text for both.
 func (s *shown) fullHint() string { return strings.Join(append([]string{s.hint}, s.about()...), "\n") }
 
-// callID returns the id by which clients know the call. An alias in the form of our own ids is
-// not shown, because it could be mistaken for another call. Such aliases are no longer
-// accepted, but tasks of earlier versions may have them.
-func (s *shown) callID() string {
-	if s.Alias != "" && !approval.LooksLikeOurID(s.Alias) {
-		return s.Alias
-	}
-	return s.Call
-}
+// callID returns the id by which clients know the call.
+func (s *shown) callID() string { return cmp.Or(s.Alias, s.Call) }
 
 // confirmable reports whether the A2A client may answer s with yes or no.
 func (s *shown) confirmable() bool { return confirmable(s.Approval) }

@@ -189,8 +189,8 @@ func TestFeedIsFiltered(t *testing.T) {
 	w.As(alice).Wait(taskID(one), completed)
 	w.post(olga, decisionOf(other), approve(other)).want(200)
 	w.As(bob).Wait(taskID(other), completed)
-	old := `{"v":1,"at":"2026-03-01T12:00:00Z","what":"asked","task":"t","approval":"t.a1","rule":"big","by":{"tenant":"acme","subject":"alice"}}`
-	if _, err := h.Append(t.Context(), &store.Batch{Scope: store.Owner("acme", "alice"), Audit: [][]byte{[]byte(old)}}).Wait(); err != nil {
+	unowned := `{"v":1,"at":"2026-03-01T12:00:00Z","what":"asked","task":"t","approval":"t.a1","gate":"big","by":{"tenant":"acme","subject":"alice"}}`
+	if _, err := h.Append(t.Context(), &store.Batch{Scope: store.Owner("acme", "alice"), Audit: [][]byte{[]byte(unowned)}}).Wait(); err != nil {
 		t.Fatal(err)
 	}
 	// Everybody has a last entry, which comes after all others.
@@ -207,7 +207,7 @@ func TestFeedIsFiltered(t *testing.T) {
 			for _, e := range all[i].until(func(e client.AuditEntry) bool { return e.Approval == last[by.Subject].ID && e.What == "asked" }) {
 				seen[e.Tenant+"/"+e.Owner]++
 				if e.Task == "t" {
-					t.Errorf("%s gets an entry of version 1", by.Subject)
+					t.Errorf("%s gets an entry that does not say whose it is", by.Subject)
 				}
 				if by.Subject == "olga" && e.Approval == "" {
 					t.Errorf("an approver gets %+v, which is about no approval", e)

@@ -250,7 +250,7 @@ func (t *timeline) answered(m *modelAnswer) *answered {
 	if m.Cached > 0 {
 		one.In += " (" + thousands(m.Cached) + " cached)"
 	}
-	if m.Step == 0 { // of an earlier version
+	if m.Step == 0 { // the planner does not say
 		return &one
 	}
 	one.Step, one.Took = fmt.Sprint("Step ", m.Step), (time.Duration(m.DurationMS) * time.Millisecond).String()

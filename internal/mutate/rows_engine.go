@@ -18,7 +18,7 @@ func engineRows() []row {
 		{"task/engine", "Approvals.DecideAll", use("a.scope()", "store.Tenant(by.Tenant)"), "TestApprovals", "nobody decides another's approval beside the A2A client"},
 		{"task/engine", "Approvals.page", use("a.scope()", "store.Tenant(by.Tenant)"), "TestApprovals", "approvals beside the A2A client are those of one's own tasks"},
 		{"task/engine", "AuditSight.Sees", always("read"), "TestAuditIsSeen", "an entry of the audit is shown to those who may read its task"},
-		{"task/engine", "AuditSight.Sees", never("AuditVersion Owner"), "TestAuditIsSeen", "an entry that does not say whose task it is about is for admins"},
+		{"task/engine", "AuditSight.Sees", never("Owner"), "TestAuditIsSeen", "an entry that does not say whose task it is about is for admins"},
 		{"task/engine/internal/processors", "Processors.Process", never("anonymous"), "task/engine TestSmallRequestsFollowHeavyOnes", "small requests of a caller wait for the same caller's heavy work"},
 		{"task/engine", "Engine.Push", use("ScopeFor()", "store.System()"), "TestWebhooksOfOthers", "the webhook of a foreign task is a missing one"},
 		{"task/engine", "Engine.Stop", use("over None", "nil"), "TestStopLeavesStubbornToolsBehind", "a tool that does not end when the server stops is left behind"},

@@ -71,7 +71,6 @@ func taskRows() []row {
 		{"task/internal/fold", "Fold.Join", skip("Copy s.values"), "task/engine TestStateOfTasksAtOnce/memstore", "the last one that sets a state counts, whichever task it is of"},
 		{"task/internal/fold", "Fold.applyCall", skip("Output"), "task/engine TestOutputOfACallIsBounded/artifacts, and a pause after each", "the output of a call is counted over its pauses"},
 		{"task/internal/fold", "Fold.DecisionOn", zero("said decision"), "task/engine TestPlannerIsToldWhatWasDecided", "a planner reads what a person said with a decision"},
-		{"task/internal/fold", "Fold.fromVersion1", never(`c.Approval ""`), "task/internal/rules TestOutcomeInASnapshotOfVersion1", "snapshots of earlier servers are read as they were meant"},
 		{"task/internal/fold", "Fold.Names", zero("Alias"), "task/internal/rules TestNameOfTwoCallsReachesNeither", "what two calls are called reaches neither"},
 		{"task/internal/fold", "Fold.ofTask", never("HasPrefix"), "task/engine TestStateOfContext/memstore", "what belongs to a task alone is not shared"},
 		{"task/internal/fold", "Fold.Shared", zero("OfContext"), "task/engine TestStateOfContext/memstore", "what a call sets is for all tasks of its context"},
@@ -88,7 +87,6 @@ func taskRows() []row {
 		{"task/internal/rules", "adopt", never("seen.Error#1"), "task/engine TestAfterHooks", "a result that a hook refuses reaches nobody"},
 		{"task/internal/rules", "rejection", always("Reason"), "TestWhatADecisionDoes", "why a call was rejected is its result"},
 		{"task/internal/rules", "repeatable", always("Idempotent"), "TestCallThatWasGivenUp", "what has effects is never run again by itself"},
-		{"task/internal/event", "Decode", skip("Why"), "TestGoldenEvents/call.unknown.v1", "events of earlier servers are read as they were meant"},
 		{"task/planner/direct", "planned", never("LooksLikeOurID"), "TestNoCalls/id in the form of that of a call", "a message whose ids look like ours runs nothing"},
 	}
 }

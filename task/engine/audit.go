@@ -25,8 +25,7 @@ const auditSpan = 10
 //
 // Entries of a task need the right to read it, and entries about its approvals and grants the right to
 // review them, as [ScopeFor] says, also after the task is deleted. [auth.Admin] adds the tasks
-// that were created without authentication, and alone shows entries of V 1, which do not name
-// the owner of their task. Damaged entries are left out. A principal with none of the three
+// that were created without authentication, and alone shows entries about the whole store. Damaged entries are left out. A principal with none of the three
 // rights gets an [*auth.DeniedError].
 func (e *Engine) Audit(ctx context.Context, by auth.Principal, after uint64, limit int) (entries []AuditEntry, next uint64, err error) {
 	sight, err := AuditSightOf(by)
@@ -65,7 +64,7 @@ func AuditSightOf(by auth.Principal) (AuditSight, error) {
 
 // Sees reports whether an entry may be shown.
 func (s AuditSight) Sees(a *approval.Audit) bool {
-	if a.V != approval.AuditVersion || a.Owner == "" {
+	if a.Owner == "" {
 		return s.admin != store.Scope{}
 	}
 	owner := store.Owner(a.Tenant, a.Owner)

@@ -117,7 +117,7 @@ func (a *Approvals) Revoke(ctx context.Context, by auth.Principal, id, reason st
 			return ErrNoGrant
 		}
 		entry := approval.Audit{
-			V: approval.AuditVersion, At: a.core.env.Now(), What: approval.AuditGrantRevoked, Tenant: g.Owner.Tenant, Owner: g.Owner.Subject,
+			V: approval.Version, At: a.core.env.Now(), What: approval.AuditGrantRevoked, Tenant: g.Owner.Tenant, Owner: g.Owner.Subject,
 			Tool: g.Tool, Gate: g.Gate, Approval: g.Approval, Grant: g.ID, By: now, Via: approval.ViaAPI, Reason: reason,
 		}
 		b, err := rules.Revocation(owner, g, rev, entry)

@@ -15,7 +15,6 @@ import (
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/engine/internal/env"
-	"a2a-server/task/engine/internal/tasklog"
 	"a2a-server/task/internal/rules"
 )
 
@@ -63,7 +62,7 @@ func putMark(ctx context.Context, h store.Handle, moment, now time.Time) (*task.
 	if err != nil || old.Moment.Equal(moment) && old.Resumed.IsZero() {
 		return &old.Restoration, err
 	}
-	r := task.Restoration{V: 1, ID: rand.Text(), Moment: moment}
+	r := task.Restoration{V: task.RowVersion, ID: rand.Text(), Moment: moment}
 	b, err := (&mark{Restoration: r, rev: old.rev}).batch(approval.AuditRestored, auth.Principal{}, now)
 	if err == nil {
 		_, err = h.Append(ctx, b).Wait()
@@ -198,59 +197,7 @@ func (r *restoration) settleTasks(ctx context.Context) bool {
 	if n := len(r.tasks); n > 0 {
 		r.env.Log.Info().Int("tasks", n).Dur("took_ms", r.env.Now().Sub(began)).Msg("tasks that were open at the moment of the backup were brought up to date")
 	}
-	if !r.moveFormer(ctx) {
-		return false
-	}
 	r.settle()
-	return true
-}
-
-// moveFormer moves the pending approvals of earlier versions of this server to the indexes of this
-// version. It returns false if ctx or the engine ends first: the next start moves the rest. A damaged
-// approval stays where it is.
-func (r *restoration) moveFormer(ctx context.Context) bool {
-	moved, tries := 0, 0
-	for q := (store.RowQuery{Kind: task.RowApproval, Index: task.IndexFormer, Limit: settlers, Bytes: 1 << 20}); ; {
-		page, err := r.env.Store.Rows(ctx, store.System(), q)
-		var asides []*store.Commit
-		for i := 0; i < len(page.Rows) && err == nil; i++ {
-			row := &page.Rows[i]
-			a, failed := tasklog.ReadApproval(row)
-			h, gone := r.header(ctx, store.System(), row.Task)
-			if failed = errors.Join(failed, gone); failed != nil {
-				r.env.Log.Error().Err(failed).Str("task_id", row.Task.String()).Msg("a pending approval of an earlier version cannot be read: no list has it")
-				continue
-			}
-			asides = append(asides, r.env.Store.Append(ctx, &store.Batch{Scope: store.System(), Task: row.Task, Rows: []store.RowChange{
-				{Kind: row.Kind, Key: row.Key, IfRev: row.Rev, Value: row.Value, Index: rules.ApprovalKeys(h.Owner, &a)},
-			}}))
-		}
-		for _, c := range asides {
-			_, failed := c.Wait()
-			if errors.Is(failed, store.ErrConflict) || errors.Is(failed, store.ErrNotFound) {
-				failed = nil // a newer row has the keys
-			}
-			err = errors.Join(err, failed)
-		}
-		switch {
-		case ctx.Err() != nil || r.env.Ctx.Err() != nil:
-			return false
-		case errors.Is(err, store.ErrUnavailable):
-			tries++
-			r.env.Pause(env.RetryPause(tries))
-			continue
-		case err != nil:
-			r.env.Log.Error().Err(err).Msg("pending approvals of an earlier version cannot be moved: until a restart moves them, no list has them")
-			return true
-		}
-		if moved += len(asides); page.Next == "" {
-			break
-		}
-		q.Cursor = page.Next
-	}
-	if moved > 0 {
-		r.env.Log.Info().Int("approvals", moved).Msg("pending approvals of an earlier version were moved to the indexes of this version")
-	}
 	return true
 }
 

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -16,11 +15,9 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"a2a-server/approval"
-	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/engine"
 	"a2a-server/task/engine/internal/env"
-	"a2a-server/task/internal/fold"
 	"a2a-server/tool"
 	"a2a-server/tool/agent"
 )
@@ -655,52 +652,4 @@ func TestResultReturnedBeforeStop(t *testing.T) {
 			t.Errorf("b has returned its result before the store was closed, and nothing says so: %+v", all)
 		}
 	})
-}
-
-// An edit that was acknowledged stands, also when an earlier program has made a
-// snapshot after it: that did not put the arguments of the edit into the call.
-func TestEditInASnapshotOfVersion1(t *testing.T) {
-	inMemory(t, func(t *testing.T, w *world) {
-		w.cfg.HoldSiblings = true
-		w.start()
-		id := w.begun(alice, w.calls("transfer", args{"amount": 1, "to": "x"}, "transfer", args{"amount": 2, "to": "y"}))
-		p := w.waiting(id)
-		w.must(w.decide(bob, id, approval.Decision{ID: p[0].ID, Type: approval.Edit, Args: []byte(`{"amount":7,"to":"x"}`)}))
-		synctest.Wait()
-		h := w.header(id)
-		f := fold.New(mustID(id), h.Context)
-		for _, e := range w.events(id) {
-			w.must(f.Apply(&e))
-		}
-		data, _, err := f.Encode(fold.SnapshotParts{Fold: true})
-		w.must(err)
-		_, err = w.store.Append(w.ctx(), &store.Batch{
-			Scope: store.System(), Task: mustID(id), Rev: &h.Rev, Snapshot: &store.Snapshot{After: h.Seq, Rev: h.Rev, Bytes: version1(t, data)},
-		}).Wait()
-		w.must(err)
-		w.restart()
-		w.must(w.decide(bob, id, approval.Decision{ID: p[1].ID, Type: approval.Approve}))
-		synctest.Wait()
-		for _, a := range w.waiting(id) {
-			t.Errorf("%s was edited to {amount: 7}, and is asked again: %s %s", p[0].ID, a.ID, a.Args)
-		}
-		w.wantRuns("transfer", 2)
-	})
-}
-
-// version1 makes a snapshot as version 1 had it: the arguments of a call that was edited
-// and has not started are in its approval only.
-func version1(t *testing.T, data []byte) []byte {
-	t.Helper()
-	n, err := strconv.Atoi(string(data[1:11]))
-	if err != nil {
-		t.Fatal(err)
-	}
-	const edited, asked = `"args":{"amount":7,"to":"x"},"state":"decided"`, `"args":{"amount":1,"to":"x"},"state":"decided"`
-	private := string(data[11 : 11+n])
-	if strings.Count(private, edited) != 1 {
-		t.Fatalf("a snapshot has no %s: %s", edited, private)
-	}
-	private = strings.Replace(private, edited, asked, 1)
-	return append(fmt.Appendf([]byte{1}, "%010d%s", len(private), private), data[11+n:]...)
 }

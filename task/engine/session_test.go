@@ -406,7 +406,6 @@ type countingRows struct {
 	mu          sync.Mutex
 	reads, puts int
 	fail        error // of reads
-	strip       bool  // what an earlier server would have written: no rows of contexts
 }
 
 func (c *countingRows) Rows(ctx context.Context, s store.Scope, q store.RowQuery) (store.RowPage, error) {
@@ -428,12 +427,6 @@ func (c *countingRows) Append(ctx context.Context, b *store.Batch) *store.Commit
 	defer c.mu.Unlock()
 	if b.HasContextRows() {
 		c.puts++
-		if c.strip {
-			old := *b
-			old.Rows = slices.DeleteFunc(slices.Clone(b.Rows), func(r store.RowChange) bool { return r.OfContext })
-			old.ContextRows = store.RowBound{}
-			b = &old
-		}
 	}
 	return c.Handle.Append(ctx, b)
 }
@@ -501,23 +494,6 @@ func TestStateThatCannotBeRead(t *testing.T) {
 		fail(nil)
 		w.wantState(w.send(w.decision(waits.ID, approve(w.pending(waits)[0]))), a2a.TaskStateCompleted)
 		s.want(s.gets(waits.ID), "a=1")
-	})
-}
-
-// A task whose state an earlier server kept in its log alone still has it.
-func TestStateOfEarlierServer(t *testing.T) {
-	eachDisk(t, func(t *testing.T, w *world) {
-		s := newSessionWorld(w)
-		strip := true
-		w.wrap = func(h store.Handle) store.Handle { return &countingRows{Handle: h, strip: strip} }
-		w.start()
-		waits := w.await(s.begin(alice, "c", "set a=old b=old", "asks", "set a=new", "get"))
-		strip = false
-		w.restart()
-		s.want(s.run(alice, "c", "get"), "") // the earlier server's state ended with the task
-		w.wantState(w.send(w.decision(waits.ID, approve(w.pending(waits)[0]))), a2a.TaskStateCompleted)
-		s.want(s.gets(waits.ID), "a=old b=old", "a=new b=old")
-		s.want(s.run(alice, "c", "get"), "a=new")
 	})
 }
 

@@ -1,9 +1,7 @@
 package engine_test
 
 import (
-	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -134,53 +132,4 @@ func TestSnapshotsDoNotOutweighEvents(t *testing.T) {
 			}
 		})
 	}
-}
-
-// A task that an earlier server began keeps its artifacts when this one continues with it:
-// no snapshot is made without them.
-func TestArtifactsOfAnEarlierServer(t *testing.T) {
-	eachDisk(t, func(t *testing.T, w *world) {
-		w.cfg.Planner = &stepper{n: 5, inline: true, step: func(i int) *task.Step {
-			if i%2 == 0 {
-				return &task.Step{Calls: []task.PlannedCall{{Tool: "pour", Args: json.RawMessage(`{"n":10,"size":61440}`)}}}
-			}
-			return &task.Step{Calls: []task.PlannedCall{{Tool: "transfer", Args: json.RawMessage(`{"amount":1,"to":"x"}`)}}}
-		}}
-		w.wrap = func(h store.Handle) store.Handle { // as that server used it: nothing in it is bulk
-			return &onAppend{h, func(b *store.Batch) (*store.Batch, error) {
-				old := *b
-				old.Snapshot, old.Events = nil, slices.Clone(b.Events)
-				for i := range old.Events {
-					old.Events[i].Bulk = false
-				}
-				return &old, nil
-			}}
-		}
-		w.startTools(pours(false /* holds */))
-		id := w.begin(w.message(a2a.NewTextPart("go")))
-		w.rest(id)
-		w.wrap = nil
-		w.restart()
-		for range 2 {
-			w.approves(id)
-			w.rest(id)
-			w.restart()
-		}
-		got := w.get(id)
-		w.wantState(got, a2a.TaskStateCompleted)
-		parts := 0
-		for _, a := range got.Artifacts {
-			parts += len(a.Parts)
-		}
-		if parts < 30 {
-			t.Errorf("%d artifacts with %d parts, want those of all three streams", len(got.Artifacts), parts)
-		}
-		list, err := w.engine.List(w.ctx(), alice, engine.Query{Artifacts: true})
-		if err != nil || len(list.Tasks) != 1 || len(w.task(list.Tasks[0]).Artifacts) != len(got.Artifacts) {
-			t.Errorf("List() = %v, want the task with its artifacts", err)
-		}
-		if h := w.header(id); h.Snapshot == 0 || h.BulkSnapshot == 0 {
-			t.Errorf("snapshots are up to %d and %d, want some of both", h.Snapshot, h.BulkSnapshot)
-		}
-	})
 }

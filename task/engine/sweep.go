@@ -75,7 +75,7 @@ func (e *Engine) beginSweep(current *rules.Rules) *sweep {
 			case same: // written now, or interrupted by a crash or a reload
 				return s
 			}
-			s.Sweep = task.Sweep{V: 1, N: s.N + 1, Denials: denials, Begun: e.env.Now()}
+			s.Sweep = task.Sweep{V: task.RowVersion, N: s.N + 1, Denials: denials, Begun: e.env.Now()}
 			if denials == approval.NoDenials { // there is nothing to end
 				s.Done = s.Begun
 			}

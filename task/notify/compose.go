@@ -23,7 +23,7 @@ func (p *Pump) message(ctx context.Context, r *Route, j *job) (*Message, error) 
 		return nil, nil //nolint:nilnil // see above
 	}
 	var a approval.Approval
-	if row := &rows.Rows[0]; row.Damaged || json.Unmarshal(row.Value, &a) != nil {
+	if row := &rows.Rows[0]; row.Damaged || json.Unmarshal(row.Value, &a) != nil || a.CheckVersion() != nil {
 		return nil, fmt.Errorf("read approval %s: %w", j.n.Approval, store.ErrDataLoss)
 	}
 	seen := a.For(sight.Of(sight.Route, sight.Message))

@@ -21,7 +21,7 @@ const rowRoute = "notify.route"
 
 // state is the state of a route.
 type state struct {
-	V     int          `json:"v"`               // 1
+	V     int          `json:"v"`               // task.RowVersion
 	Epoch uint64       `json:"epoch"`           // of the instance that sends
 	Start store.Millis `json:"start,omitempty"` // of the hour; 0: none has begun
 	Sent  []string     `json:"sent,omitempty"`  // ids of the messages that were tried in it
@@ -65,7 +65,7 @@ func (s *state) over(now time.Time) bool {
 
 // load reads the state of the route.
 func (w *worker) load(ctx context.Context) (*state, error) {
-	s := &state{V: 1}
+	s := &state{V: task.RowVersion}
 	rows, err := w.p.cfg.Store.Rows(ctx, owner(), store.RowQuery{Kind: rowRoute, Key: []byte(w.name)})
 	damaged := errors.Is(err, store.ErrDataLoss)
 	switch {
@@ -76,11 +76,11 @@ func (w *worker) load(ctx context.Context) (*state, error) {
 		return s, nil
 	default:
 		s.rev = rows.Rows[0].Rev
-		damaged = rows.Rows[0].Damaged || json.Unmarshal(rows.Rows[0].Value, s) != nil
+		damaged = rows.Rows[0].Damaged || json.Unmarshal(rows.Rows[0].Value, s) != nil || s.V != task.RowVersion
 	}
 	if damaged {
 		w.p.cfg.Log.Error().Str("route", w.name).Msg("the stored state of a route is damaged: its hour begins again")
-		s = &state{V: 1, rev: store.Any}
+		s = &state{V: task.RowVersion, rev: store.Any}
 	}
 	return s, nil
 }

@@ -70,7 +70,7 @@ func TestDecider(t *testing.T) {
 			}
 			want := confirm.Call{
 				ToolName: "transfer", Description: "Pays", ToolCallID: "c1.1", Params: map[string]any{"amount": 7.0, "to": "bob"}, Hint: "why",
-				Payload: []any{1.0}, Requester: `["acme","alice","agent"]`, Context: "ctx", Definition: "d1", Terms: `{"rule":""}`,
+				Payload: []any{1.0}, Requester: `["acme","alice","agent"]`, Context: "ctx", Definition: "d1", Terms: `{"gate":""}`,
 			}
 			if len(ui.asked) > 0 {
 				if diff := cmp.Diff(want, ui.asked[0]); diff != "" {

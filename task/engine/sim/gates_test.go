@@ -21,8 +21,8 @@ func (t *story) reload(g gateSet) {
 // decides.
 func (t *story) asks(by ...auth.Principal) {
 	t.begin("gated_once_plain")
-	t.event("approval.requested.v2", fmt.Sprintf(
-		`{"v":2,"id":"a1","kind":"call","state":"pending","call":"c1.1","tool":"gated_once_plain","args":{"n":1},"digest":"d","definition":%q,"terms":{"rule":"r","needs":[{"gate":"r","people":2}]}}`, t.b.Digest(storyTraits[1], 0)))
+	t.event("approval.requested.v1", fmt.Sprintf(
+		`{"v":1,"id":"a1","kind":"call","state":"pending","call":"c1.1","tool":"gated_once_plain","args":{"n":1},"digest":"d","definition":%q,"terms":{"gate":"r","needs":[{"gate":"r","people":2}]}}`, t.b.Digest(storyTraits[1], 0)))
 	for _, p := range by {
 		t.votes(p, "d")
 	}
@@ -34,7 +34,7 @@ func (t *story) votes(by auth.Principal, digest string) {
 }
 
 func (t *story) decides(by auth.Principal) {
-	t.event("approval.resolved.v1", fmt.Sprintf(`{"id":"a1","state":"approved","resolution":{"verb":"approve","via":"api","by":%s}}`, mustJSON(by)))
+	t.event("approval.resolved.v1", fmt.Sprintf(`{"id":"a1","state":"approved","resolution":{"decision":"approve","via":"api","by":%s}}`, mustJSON(by)))
 }
 
 // grants has a person approve a call, with a grant of all equal calls.
@@ -43,7 +43,7 @@ func (t *story) grants() {
 	t.event("step.planned.v1", `{"step":2,"calls":[{"id":"c2.1","tool":"gated_once_plain","args":{"n":1}}]}`)
 	t.ask("a1", "call")
 	g := approval.Grant{ID: "g1", Scope: approval.GrantTime, Task: storyTask.String(), Tool: "gated_once_plain", Args: json.RawMessage(`{"n":1}`), Owner: alice, Approval: "a1"}
-	resolved := fmt.Sprintf(`{"id":"a1","state":"approved","resolution":{"verb":"approve","via":"api","by":%s}}`, mustJSON(bob))
+	resolved := fmt.Sprintf(`{"id":"a1","state":"approved","resolution":{"decision":"approve","via":"api","by":%s}}`, mustJSON(bob))
 	t.write(&store.Batch{
 		Scope: store.System(), Task: storyTask, Rev: new(t.rev),
 		Events: []store.Event{{Kind: "approval.resolved.v1", Time: 1, Data: []byte(resolved)}},
@@ -94,7 +94,7 @@ func TestModelKnowsTheGates(t *testing.T) {
 			t.begin("gated_once_plain")
 			t.ask("a1", "call")
 			t.write(&store.Batch{Scope: store.System(), Task: storyTask, Rev: new(t.rev), Rows: []store.RowChange{{
-				Kind: "approval", Key: []byte("a1"), IfRev: store.Any, Value: []byte(`{"id":"a1","state":"pending","terms":{"rule":"other"}}`),
+				Kind: "approval", Key: []byte("a1"), IfRev: store.Any, Value: []byte(`{"id":"a1","state":"pending","terms":{"gate":"other"}}`),
 				Index: []store.IndexKey{{Index: task.IndexPending, Key: []byte("x")}, {Index: task.IndexOwn, Key: []byte("x")}, {Index: task.IndexDeadline, Key: []byte("x")}, {Index: task.IndexDeadline, Key: []byte("y")}},
 			}}})
 		}},

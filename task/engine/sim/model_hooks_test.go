@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"testing"
 
@@ -13,8 +14,10 @@ import (
 // hook sets a webhook with a number, whose first event is after start.
 func (t *story) hook(n, start uint64) {
 	url := fmt.Sprint("https://a.example/", n)
-	set, err := json.Marshal(&task.Webhook{V: 1, ID: "a", N: n, URL: url, Version: "1.0", Start: start})
-	if err != nil {
+	w := task.Webhook{V: task.RowVersion, ID: "a", N: n, Version: "1.0", Start: start}
+	err := w.Seal(storyTask, task.WebhookSecrets{URL: url}, plain{}.Seal)
+	set, failed := json.Marshal(&w)
+	if err = errors.Join(err, failed); err != nil {
 		panic(err)
 	}
 	b := &store.Batch{

@@ -102,9 +102,9 @@ func (t *story) ask(id, kind string) {
 
 // askTimed asks an approval a1 that is reminded of after 10 ms and escalated after 20 ms.
 func (t *story) askTimed() {
-	t.event("approval.requested.v2", fmt.Sprintf(
-		`{"v":2,"id":"a1","kind":"call","state":"pending","call":"c1.1","tool":"gated_once_plain","args":{"n":1},"digest":"d","definition":%q,`+
-			`"asked":"2030-01-01T00:00:00Z","terms":{"rule":"r","remind":10000000,"escalate":{"after":20000000,"addRoles":["treasury"]}}}`, t.b.Digest(storyTraits[1], 0)))
+	t.event("approval.requested.v1", fmt.Sprintf(
+		`{"v":1,"id":"a1","kind":"call","state":"pending","call":"c1.1","tool":"gated_once_plain","args":{"n":1},"digest":"d","definition":%q,`+
+			`"asked":"2030-01-01T00:00:00Z","terms":{"gate":"r","remind":10000000,"escalate":{"after":20000000,"addRoles":["treasury"]}}}`, t.b.Digest(storyTraits[1], 0)))
 }
 
 func (t *story) resolve(id, state string) {
@@ -417,7 +417,7 @@ func TestModelKnowsTheRules(t *testing.T) {
 		{"a task at rest waits for something", func(t *story) { t.begin("once_plain"); t.say(store.Change{Phase: store.Parked}) }},
 		{"a client that may not decide is not asked", func(t *story) {
 			t.begin("gated_once_plain")
-			t.event("approval.requested.v1", `{"v":1,"id":"a1","kind":"call","state":"pending","call":"c1.1","digest":"d","terms":{"rule":"r","fourEyes":true}}`)
+			t.event("approval.requested.v1", `{"v":1,"id":"a1","kind":"call","state":"pending","call":"c1.1","digest":"d","terms":{"gate":"r","fourEyes":true}}`)
 		}},
 		{"a task at rest says what it waits for", func(t *story) {
 			t.begin("gated_once_plain")

@@ -29,7 +29,7 @@ func restoreDisk(w *world) {
 
 // markDisk is [engine.MarkRestored] with an id that is a choice of the run.
 func markDisk(w *world) {
-	h, r := w.disk.Durable(), task.Restoration{V: 1, ID: w.newID().String(), Moment: w.s.now}
+	h, r := w.disk.Durable(), task.Restoration{V: task.RowVersion, ID: w.newID().String(), Moment: w.s.now}
 	row, err := r.Row(store.Any)
 	if err != nil {
 		panic(err)

@@ -11,8 +11,7 @@ import (
 )
 
 // Kinds of events. Public events are the bytes of an A2A StreamResponse; the others are JSON
-// of the struct named beside them. A kind stays readable forever: a change of shape is a new
-// version and a new golden file.
+// of the struct named beside them. A change of shape is a new version; see docs/design/formats.md.
 const (
 	KindTask     = "task"             // public: the Task, always the first public event
 	KindStatus   = "status"           // public: TaskStatusUpdateEvent
@@ -24,7 +23,6 @@ const (
 	KindPlanned   = "step.planned.v1"       // *StepPlanned
 	KindElapsed   = "wait.elapsed.v1"       // *WaitElapsed
 	KindAsked     = "approval.requested.v1" // *approval.Approval
-	KindAskedV2   = "approval.requested.v2" // *approval.Approval of V 2, which version 1 would let run too early
 	KindVoted     = "approval.voted.v1"     // *ApprovalVoted
 	KindResolved  = "approval.resolved.v1"  // *ApprovalResolved
 	KindKept      = "approval.kept.v1"      // *ApprovalKept
@@ -37,8 +35,7 @@ const (
 	KindLooked    = "call.looked.v1"        // *CallLooked
 	KindResumed   = "call.resumed.v1"       // *CallResumed
 	KindFinished  = "call.finished.v1"      // *CallFinished
-	KindUnknown   = "call.unknown.v2"       // *CallUnknown
-	KindUnknownV1 = "call.unknown.v1"       // *CallUnknown without Cause; no longer written
+	KindUnknown   = "call.unknown.v1"       // *CallUnknown
 	KindPostponed = "call.postponed.v1"     // *CallPostponed
 	KindLate      = "call.finished_late.v1" // *CallLate
 	KindFailed    = "turn.failed.v1"        // *TurnFailed
@@ -258,15 +255,6 @@ const (
 	CauseRestored Cause = "restored" // it was open when the backup was taken from which the store was restored
 )
 
-// CauseOfV1 returns the cause for an event of version 1, which only has the text for
-// people.
-func CauseOfV1(why string) Cause {
-	if why == "the server stopped while it ran" {
-		return CauseDied
-	}
-	return CauseTimeout
-}
-
 // CallPostponed says that a call cannot be entered now and is retried later: its toolset
 // fails, or its process has died repeatedly while it ran.
 type CallPostponed struct {
@@ -361,7 +349,6 @@ var kinds = map[string]func() any{
 	KindPlanned:     made[StepPlanned],
 	KindElapsed:     made[WaitElapsed],
 	KindAsked:       made[approval.Approval],
-	KindAskedV2:     made[approval.Approval],
 	KindVoted:       made[ApprovalVoted],
 	KindResolved:    made[ApprovalResolved],
 	KindKept:        made[ApprovalKept],
@@ -377,7 +364,6 @@ var kinds = map[string]func() any{
 	KindResumed:     made[CallResumed],
 	KindFinished:    made[CallFinished],
 	KindUnknown:     made[CallUnknown],
-	KindUnknownV1:   made[CallUnknown],
 	KindPostponed:   made[CallPostponed],
 	KindLate:        made[CallLate],
 	KindFailed:      made[TurnFailed],
@@ -399,15 +385,8 @@ func Decode(kind string, data []byte) (any, error) {
 	if err := json.Unmarshal(data, v); err != nil {
 		return nil, fmt.Errorf("decode event %s: %w", kind, err)
 	}
-	switch v := v.(type) {
-	case *CallUnknown:
-		if kind == KindUnknownV1 {
-			v.Cause = CauseOfV1(v.Why)
-		}
-	case *approval.Approval:
-		if v.V > approval.Version {
-			return nil, fmt.Errorf("approval %s is of version %d, which is not known to this program: use the newer one that wrote it", v.ID, v.V)
-		}
+	if a, ok := v.(*approval.Approval); ok {
+		return a, a.CheckVersion()
 	}
 	return v, nil
 }

@@ -12,23 +12,8 @@ import (
 )
 
 // ReadArtifact reads the output of EncodeArtifact, without decoding more than the id, the name
-// and the description; the JSON in the result is compact, and may be part of data. Data in any
-// other form is an error, except for spaces and missing escapes.
-func ReadArtifact(data []byte) (ArtifactUpdate, error) { return readAny(data, readArtifact) }
-
-// readAny returns what read reads, if need be from data in its compact form: earlier servers
-// copied the JSON of clients and presenters into events as it was.
-func readAny[T any](data []byte, read func([]byte) (T, error)) (T, error) {
-	u, err := read(data)
-	if err != nil {
-		if compact := Compact(data); !bytes.Equal(compact, data) {
-			return read(compact)
-		}
-	}
-	return u, err
-}
-
-func readArtifact(data []byte) (ArtifactUpdate, error) {
+// and the description; the JSON in the result may be part of data. Data in any other form is an error.
+func ReadArtifact(data []byte) (ArtifactUpdate, error) {
 	var u ArtifactUpdate
 	s := scanner{data: data}
 	s.expect(`{"artifactUpdate":{`)
@@ -63,9 +48,7 @@ func readArtifact(data []byte) (ArtifactUpdate, error) {
 
 // ReadTask reads the output of AppendTask as ReadArtifact does: the status, and the metadata of
 // the task.
-func ReadTask(data []byte) (StatusUpdate, error) { return readAny(data, readTask) }
-
-func readTask(data []byte) (StatusUpdate, error) {
+func ReadTask(data []byte) (StatusUpdate, error) {
 	s := scanner{data: data}
 	s.expect(`{"task":{"id":`)
 	s.skipString()
@@ -83,9 +66,7 @@ func readTask(data []byte) (StatusUpdate, error) {
 }
 
 // ReadStatus reads the output of AppendStatusUpdate as ReadArtifact does.
-func ReadStatus(data []byte) (StatusUpdate, error) { return readAny(data, readStatus) }
-
-func readStatus(data []byte) (StatusUpdate, error) {
+func ReadStatus(data []byte) (StatusUpdate, error) {
 	s := scanner{data: data}
 	s.expect(`{"statusUpdate":{"contextId":`)
 	s.skipString()

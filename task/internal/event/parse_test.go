@@ -60,28 +60,6 @@ func TestReadStatus(t *testing.T) {
 	}
 }
 
-// Earlier servers copied the JSON of clients and presenters into public events as it was: with
-// spaces, and without the escapes of encoding/json.
-func TestReadOtherForms(t *testing.T) {
-	t.Parallel()
-	artifact := `{"artifactUpdate":{"artifact":{"artifactId":"a","name":"pay","parts":[` + "{\"data\":{\n\t\"paid\": \"<\u2028&\"}},{\"text\":\"x\"}" + `]},"contextId":"c","lastChunk":true,"taskId":"t"}}`
-	a, err := ReadArtifact([]byte(artifact))
-	wantA := ArtifactUpdate{ID: "a", Name: "pay", Parts: json.RawMessage(`{"data":{"paid":"\u003c\u2028\u0026"}},{"text":"x"}`), Last: true}
-	if diff := cmp.Diff(wantA, a); err != nil || diff != "" {
-		t.Errorf("ReadArtifact(%s): %v (-want +got):\n%s", artifact, err, diff)
-	}
-	want := StatusUpdate{State: a2a.TaskStateWorking, Metadata: json.RawMessage(`{"a":"\u003c"}`)}
-	for data, read := range map[string]func([]byte) (StatusUpdate, error){
-		`{"statusUpdate":{"contextId":"c","status":{"state":"TASK_STATE_WORKING"},"taskId":"t","metadata":{"a": "<"}}}`: ReadStatus,
-		`{"task":{"id":"t","contextId":"c","metadata":{ "a":"\u003c" },"status":{"state":"TASK_STATE_WORKING"}}}`:       ReadTask,
-	} {
-		u, err := read([]byte(data))
-		if diff := cmp.Diff(want, u); err != nil || diff != "" {
-			t.Errorf("%s is read: %v (-want +got):\n%s", data, err, diff)
-		}
-	}
-}
-
 // TestReadRefuses has events that no server writes: they are damaged, or of a newer program.
 func TestReadRefuses(t *testing.T) {
 	t.Parallel()

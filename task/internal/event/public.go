@@ -155,8 +155,7 @@ func AppendStatus(dst []byte, state a2a.TaskState, at store.Millis, message json
 }
 
 // appendMillis appends a time with milliseconds, including trailing zeros (A2A 1.0
-// §5.6.1). The fast layouts of package time have no milliseconds, or omit trailing zeros,
-// as earlier versions of this server did; their events can still be read.
+// §5.6.1). The fast layouts of package time have no milliseconds, or omit trailing zeros.
 func appendMillis(dst []byte, at store.Millis) []byte {
 	t := at.Time().UTC()
 	dst = t.AppendFormat(dst, time.RFC3339)

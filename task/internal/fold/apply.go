@@ -18,7 +18,6 @@ func (f *Fold) Apply(e *store.Event) error {
 		if err := f.View.Apply(e.Kind, e.Data); err != nil {
 			return err
 		}
-		f.unmarked = f.unmarked || e.Kind == event.KindArtifact && !e.Bulk
 		f.Count(len(e.Data))
 		return nil
 	}
@@ -146,7 +145,7 @@ func (f *Fold) applyAsked(a *approval.Approval) error {
 	switch {
 	case a.Held:
 		c.Held = a.ID
-	case a.Ask != "": // the suspension that follows refers to it, or an earlier version asked it
+	case a.Ask != "": // the suspension that follows refers to it
 	default:
 		c.Approval, c.State = a.ID, CallAsked
 		c.reachable()

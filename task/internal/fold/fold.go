@@ -30,9 +30,6 @@ type Fold struct {
 	View *view.View
 
 	tail, snapshotSize int // bytes of events since the last snapshot, and of the snapshot
-	// unmarked: an earlier version wrote artifacts of the task, without marking them as
-	// bulk in the store. A snapshot of the fold without them would lose them.
-	unmarked bool
 
 	// Unsettled says that the task was open when the store was restored from a backup, and was not
 	// brought up to date yet: the rules accept nothing else. It is not part of the log.
@@ -190,12 +187,8 @@ func (f *Fold) Sender() auth.Principal {
 	return *f.Requester
 }
 
-// sentBy returns the requester after by has sent a follow-up. An earlier version may have stored one
-// without its sender.
+// sentBy returns the requester after by has sent a follow-up.
 func sentBy(before, by auth.Principal) (after auth.Principal, changed bool) {
-	if by.IsZero() {
-		return before, false
-	}
 	after = before.With(by)
 	after.Roles = by.Roles
 	return after, len(after.Chain) > len(before.Chain) || !slices.Equal(after.Roles, before.Roles)

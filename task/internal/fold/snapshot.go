@@ -4,18 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 
-	"a2a-server/approval"
-	"a2a-server/task/internal/event"
 	"a2a-server/task/internal/view"
 )
 
-// snapshotVersion is the first byte of a snapshot. Earlier versions can be read, too: version 7
-// has no grants, version 6 no approvals of V 2, version 5 no restoration, version 4 no key of the
-// audit and version 3 no webhooks, and all are still written for tasks without them; versions 1 and
-// 2 include the artifacts, and version 1 has no Paused and other causes of unknown outcomes.
-const snapshotVersion = 8
+// snapshotVersion is the first byte of a snapshot.
+const snapshotVersion = 1
 
 const (
 	// minSnapshot is how many bytes of events at least must have been added since the
@@ -47,7 +41,7 @@ func (f *Fold) WantsSnapshot(chunks bool) SnapshotParts {
 		(!chunks || f.Has(both) || f.Header.Bytes >= f.ArtifactsAt+minReadBack) {
 		return both
 	}
-	return SnapshotParts{Fold: !f.unmarked && (!chunks || f.tail >= minChunks)}
+	return SnapshotParts{Fold: !chunks || f.tail >= minChunks}
 }
 
 // Snapshotted records that the due parts of a snapshot have been made, the fold with n
@@ -93,57 +87,29 @@ func (f *Fold) encode() ([]byte, error) {
 		return nil, fmt.Errorf("encode snapshot: %w", err)
 	}
 	b := make([]byte, 0, len(private)+512)
-	switch {
-	case hasGrants(f):
-		b = append(b, snapshotVersion)
-	case slices.ContainsFunc(f.Approvals, func(a *Approval) bool { return a.V > 1 }):
-		b = append(b, 7)
-	case len(f.Restored) > 0:
-		b = append(b, 6)
-	case f.AuditKey != nil:
-		b = append(b, 5)
-	case f.WebhooksSet > 0:
-		b = append(b, 4)
-	default:
-		b = append(b, 3)
-	}
+	b = append(b, snapshotVersion)
 	b = fmt.Appendf(b, "%010d", len(private))
 	b = append(b, private...)
 	return f.View.AppendBinary(b), nil
 }
 
-// hasGrants reports whether a call of f has started by a grant, or an approval may make one.
-func hasGrants(f *Fold) bool {
-	return slices.ContainsFunc(f.Approvals, func(a *Approval) bool { return a.GrantKey != "" }) ||
-		slices.ContainsFunc(f.Steps, func(s *Step) bool {
-			return slices.ContainsFunc(s.Progress, func(c *Call) bool { return c.Grant != "" })
-		})
-}
-
 // Decode decodes the result of Encode; with viewOnly only the view. If artifacts is nil,
-// the fold has only the artifacts that an earlier version stored in b. The caller must fill in
-// the header. The fold keeps slices of b and artifacts, which must not be changed.
+// the fold has no artifacts. The caller must fill in the header. The fold keeps slices of b and artifacts, which must not be changed.
 func Decode(b, artifacts []byte, viewOnly bool) (*Fold, error) {
-	if len(b) < 11 || b[0] < 1 || b[0] > snapshotVersion {
-		return nil, fmt.Errorf("snapshot is of another version than 1 to %d", snapshotVersion)
+	if len(b) < 11 || b[0] != snapshotVersion {
+		return nil, fmt.Errorf("snapshot is of another version than %d", snapshotVersion)
 	}
 	var n int
 	if _, err := fmt.Sscanf(string(b[1:11]), "%010d", &n); err != nil || n < 0 || n > len(b)-11 {
 		return nil, errors.New("snapshot is cut")
 	}
-	f := &Fold{snapshotSize: len(b), unmarked: b[0] < 3}
+	f := &Fold{snapshotSize: len(b)}
 	if !viewOnly {
 		if err := json.Unmarshal(b[11:11+n], &f.saved); err != nil {
 			return nil, fmt.Errorf("decode snapshot: %w", err)
 		}
-		if b[0] == 1 {
-			f.fromVersion1()
-		}
 	}
-	view, rest, err := view.Decode(b[11+n:])
-	if err == nil && len(rest) > 0 {
-		err = fmt.Errorf("%d bytes follow its end", len(rest))
-	}
+	view, err := view.Decode(b[11+n:])
 	if err == nil && artifacts != nil {
 		err = view.DecodeArtifacts(artifacts)
 	}
@@ -152,23 +118,4 @@ func Decode(b, artifacts []byte, viewOnly bool) (*Fold, error) {
 	}
 	f.View = view
 	return f, nil
-}
-
-// fromVersion1 fills in the fields that version 1 did not have.
-func (f *Fold) fromVersion1() {
-	for _, s := range f.Steps {
-		for _, c := range s.Progress {
-			c.Paused = c.State == CallWaiting
-			if a := f.Approval(c.Approval); c.State == CallDecided && a != nil && a.State == approval.Edited {
-				c.Args = a.Resolution.Args // adopted when the call started
-			}
-			if c.State != CallUncertain {
-				continue
-			}
-			c.Cause = event.CauseOfV1(c.Why)
-			if c.Approval != "" { // its outcome has been asked about
-				c.State = CallAsked
-			}
-		}
-	}
 }

@@ -18,11 +18,7 @@ type asking struct{ batch }
 
 // ask adds an approval: event, row, deadline, notifications and audit.
 func (d *asking) ask(a *approval.Approval) error {
-	kind := event.KindAsked
-	if a.V > 1 {
-		kind = event.KindAskedV2
-	}
-	if err := d.add(kind, a); err != nil {
+	if err := d.add(event.KindAsked, a); err != nil {
 		return err
 	}
 	asked := d.f.Approval(a.ID)
@@ -162,7 +158,7 @@ func (d *asking) announce(a *approval.Approval, event string) error {
 		if !r.Takes(event, a.Routes()) && !escalatesTo(a, r, event) {
 			continue
 		}
-		row, err := (&task.Notification{V: 1, Approval: a.ID, Event: event, Route: r.Name, At: d.now()}).Row(store.Any)
+		row, err := (&task.Notification{V: task.RowVersion, Approval: a.ID, Event: event, Route: r.Name, At: d.now()}).Row(store.Any)
 		if err != nil {
 			return err
 		}

@@ -23,12 +23,9 @@ func (d *asking) fill(c *fold.Call, x *examined, a *approval.Approval) (err erro
 	mask, keepsTask := d.policy(c).Mask(c.Tool)
 	a.Terms.Mask, a.Terms.MaskTask = approval.Union(a.Terms.Mask, mask), a.Terms.MaskTask || keepsTask
 	a.Kept = d.f.KeepsTask()
-	a.V, a.State = 1, approval.Pending
+	a.V, a.State = approval.Version, approval.Pending
 	if a.Terms.FourEyes {
 		a.Editors = f.EditorsOf(c)
-	}
-	if a.Terms.Strict() || len(a.Editors) > 0 {
-		a.V = 2
 	}
 	a.Task, a.Context = f.View.IDs().Task, f.View.IDs().Context
 	a.Call, a.Alias, a.Tool, a.Agent = c.ID, c.Alias, c.Tool, d.rules.Agent

@@ -39,7 +39,7 @@ func (d *batch) following(v Verdict, add func() error) error {
 
 // record adds an audit entry, with its digest keyed.
 func (d *batch) record(entry approval.Audit) error {
-	entry.V, entry.At, entry.Task = approval.AuditVersion, d.at.Now, d.f.View.IDs().Task
+	entry.V, entry.At, entry.Task = approval.Version, d.at.Now, d.f.View.IDs().Task
 	entry.Tenant, entry.Owner = d.f.Owner.Tenant, d.f.Owner.Subject
 	stored := entry
 	if entry.Digest != "" {
@@ -73,7 +73,7 @@ func (d *batch) needAuditKey() error {
 
 // OfStore returns the JSON of an audit entry about the whole store, which has no task.
 func OfStore(what approval.AuditEvent, by auth.Principal, reason string, at time.Time) ([]byte, error) {
-	data, err := event.AppendAudit(nil, &approval.Audit{V: approval.AuditVersion, At: at.UTC(), What: what, By: by, Reason: reason})
+	data, err := event.AppendAudit(nil, &approval.Audit{V: approval.Version, At: at.UTC(), What: what, By: by, Reason: reason})
 	if err != nil {
 		return nil, fmt.Errorf("encode audit entry: %w", err)
 	}
@@ -84,7 +84,7 @@ func OfStore(what approval.AuditEvent, by auth.Principal, reason string, at time
 // principal that deletes it, owner the owner of the task. The entry is written with the first
 // step of the deletion, so that nothing is deleted without a record.
 func Deletion(id store.TaskID, owner store.Scope, by auth.Principal, at time.Time) (Audited, []byte, error) {
-	entry := approval.Audit{V: approval.AuditVersion, At: at, What: approval.AuditDeleting, Task: id.String(), Tenant: owner.TenantName(), Owner: owner.Subject(), By: by}
+	entry := approval.Audit{V: approval.Version, At: at, What: approval.AuditDeleting, Task: id.String(), Tenant: owner.TenantName(), Owner: owner.Subject(), By: by}
 	data, err := event.AppendAudit(nil, &entry)
 	if err != nil {
 		return Audited{}, nil, fmt.Errorf("encode audit entry: %w", err)

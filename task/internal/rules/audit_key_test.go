@@ -58,17 +58,6 @@ func TestAuditKey(t *testing.T) {
 	}
 }
 
-// A task of an earlier server, whose log has no key, gets one when a digest is audited.
-func TestAuditKeyOfAnOlderTask(t *testing.T) {
-	t.Parallel()
-	k := newPayDesk(t)
-	k.log = slices.DeleteFunc(k.log, func(e store.Event) bool { return e.Kind == keyKind })
-	k.decide(id(1), approval.Reject)
-	if got := keys(k.batch.Events); len(got) != 1 {
-		t.Errorf("the decision brings %d keys, want 1", len(got))
-	}
-}
-
 // Entries say until when an approval waits: when it is asked, and when that has passed.
 func TestAuditOfDeadlines(t *testing.T) {
 	t.Parallel()

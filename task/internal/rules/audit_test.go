@@ -24,7 +24,7 @@ func TestAuditSaysWhatTheLogSays(t *testing.T) {
 	note := func() {
 		for _, a := range audits(t, k.batch) {
 			got = append(got, fmt.Sprint(a.What, " ", a.Call, a.State, a.Outcome))
-			if a.V != approval.AuditVersion || a.Task != deskTask.String() || a.Tenant != alice.Tenant || a.Owner != alice.Subject || !a.At.Equal(k.now) {
+			if a.V != approval.Version || a.Task != deskTask.String() || a.Tenant != alice.Tenant || a.Owner != alice.Subject || !a.At.Equal(k.now) {
 				t.Errorf("entry %+v is not of this task and moment", a)
 			}
 		}

@@ -56,7 +56,7 @@ func TestAliasThatCouldBeAnotherIsDropped(t *testing.T) {
 }
 
 // Names are counted over all calls of a task, those too that nobody was asked about: a
-// task of an earlier server may have two calls of one name, and it reaches neither.
+// name of two calls reaches neither.
 func TestNameOfTwoCallsReachesNeither(t *testing.T) {
 	t.Parallel()
 	k := newDesk(t, nil, &fake{name: "run", schema: amounts("")}, &fake{name: "pay", gated: true, schema: amounts("")})
@@ -68,7 +68,7 @@ func TestNameOfTwoCallsReachesNeither(t *testing.T) {
 	}
 	log := make([]store.Event, len(k.log))
 	copy(log, k.log)
-	for i := range k.log { // as a server wrote it that kept every alias
+	for i := range k.log { // as if every alias were kept
 		k.log[i].Data = []byte(strings.ReplaceAll(string(k.log[i].Data), `"only"`, `"x"`))
 	}
 	wantError(t, by("x"), approval.ReasonMalformed)

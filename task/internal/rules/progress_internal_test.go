@@ -48,7 +48,7 @@ func TestGoldenProgress(t *testing.T) {
 	if again, err := json.Marshal(sdk); err != nil || string(again) != string(k.Event.Data) {
 		t.Errorf("the SDK writes it as %s, %v; it is %s", again, err, k.Event.Data)
 	}
-	data := []byte(golden.File(t, filepath.Join("testdata", "progress.v1"), string(k.Event.Data)))
+	data := []byte(golden.File(t, filepath.Join("testdata", "progress.json"), string(k.Event.Data)))
 	read := *f.View
 	if err := read.Apply(k.Event.Kind, data); err != nil {
 		t.Fatal(err)

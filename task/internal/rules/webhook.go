@@ -44,7 +44,7 @@ func (d *Draft) setWebhook(in *SetWebhook, start uint64) error {
 	case len(d.f.Webhooks) >= d.rules.Limits.Webhooks:
 		return task.Invalid("pushNotificationConfig", "cannot be added: the task has %d, which is the limit; delete one, or replace it by its id", len(d.f.Webhooks))
 	}
-	w.V, w.N, w.Start, w.Set = 1, d.f.WebhooksSet+1, start, d.at.Now
+	w.V, w.N, w.Start, w.Set = task.RowVersion, d.f.WebhooksSet+1, start, d.at.Now
 	set := &event.PushSet{ID: w.ID, N: w.N, By: w.By}
 	if fits, err := d.fitsOpen(set); err != nil {
 		return err

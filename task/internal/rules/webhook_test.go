@@ -112,23 +112,3 @@ func TestWebhookIsToldOfAPause(t *testing.T) {
 		t.Errorf("rows push.ready: %v, want one", got)
 	}
 }
-
-// A webhook that was set before its URL was sealed keeps it, with and without secrets.
-func TestWebhookWithAPlainURL(t *testing.T) {
-	t.Parallel()
-	const url = "https://example.com/hook?sig=1"
-	same := func(b, _ []byte) ([]byte, error) { return b, nil }
-	for _, sealed := range []string{"", `{"token":"t"}`} {
-		value, err := json.Marshal(map[string]any{"v": 1, "id": "a", "n": 1, "url": url, "secrets": []byte(sealed), "version": "1.0"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		w, err := task.ParseWebhook(&store.Row{Value: value})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got, err := w.Open(store.TaskID{}, same); err != nil || got.URL != url || (got.Token == "t") != (sealed != "") {
-			t.Errorf("with the secrets %q it opens as %+v, %v", sealed, got, err)
-		}
-	}
-}

@@ -11,22 +11,19 @@ import (
 	"a2a-server/store"
 )
 
-// viewVersion is the first byte of a View's binary form. Every change of that form
-// gets the next number.
+// viewVersion is the first byte of a View's binary form.
 const viewVersion = 1
 
-// The flags of a View's binary form. An older program that knows only the first flag treats
-// the others as damage, and folds the log.
+// The flags of a View's binary form.
 const (
 	viewBegun byte = 1 << iota
 	viewRepeats
-	viewMasked // messages with masked forms
 )
 
 // artifactsVersion is the first byte of the binary form of artifacts.
 const artifactsVersion = 1
 
-// AppendBinary appends the View's binary form without its artifacts, which decodeView
+// AppendBinary appends the View's binary form without its artifacts, which Decode
 // reads.
 func (v *View) AppendBinary(dst []byte) []byte {
 	flags := byte(0)
@@ -43,9 +40,6 @@ func (v *View) AppendBinary(dst []byte) []byte {
 			masked = appendBlock(binary.AppendUvarint(masked, uint64(i)), m.masked)
 		}
 	}
-	if all > 0 {
-		flags |= viewMasked
-	}
 	dst = append(dst, viewVersion, flags)
 	dst = appendBlock(dst, v.ids.Task)
 	dst = appendBlock(dst, v.ids.Context)
@@ -59,15 +53,11 @@ func (v *View) AppendBinary(dst []byte) []byte {
 	for _, m := range v.history {
 		dst = appendBlock(dst, m.whole)
 	}
-	dst = binary.AppendUvarint(dst, 0) // artifacts stood here
-	if all > 0 {
-		dst = append(binary.AppendUvarint(dst, all), masked...)
-	}
-	return dst
+	return append(binary.AppendUvarint(dst, all), masked...)
 }
 
 // AppendArtifacts appends the binary form of the View's artifacts, which
-// decodeArtifacts reads.
+// DecodeArtifacts reads.
 func (v *View) AppendArtifacts(dst []byte) []byte {
 	dst = append(dst, artifactsVersion)
 	dst = binary.AppendUvarint(dst, uint64(len(v.artifacts)))
@@ -89,15 +79,14 @@ func appendBlock[T ~string | ~[]byte](dst []byte, b T) []byte {
 	return append(dst, b...)
 }
 
-// Decode decodes the result of appendBinary, and returns the bytes after it. Earlier
-// programs wrote the artifacts there, too. The View keeps slices of b, which must not be
+// Decode decodes the result of AppendBinary. The View keeps slices of b, which must not be
 // changed afterwards; it never writes to them. The JSON in b is not checked.
-func Decode(b []byte) (*View, []byte, error) {
+func Decode(b []byte) (*View, error) {
 	if len(b) < 2 {
-		return nil, nil, errDamagedSnapshot
+		return nil, errDamagedSnapshot
 	}
 	if b[0] != viewVersion {
-		return nil, nil, fmt.Errorf("read a task's snapshot: its version is %d, this program knows %d: run the program that wrote it, or a newer one", b[0], viewVersion)
+		return nil, fmt.Errorf("read a task's snapshot: its version is %d, this program knows %d: run the program that wrote it, or a newer one", b[0], viewVersion)
 	}
 	flags, r := b[1], viewReader{rest: b[2:]}
 	v := New(string(r.block()), string(r.block()))
@@ -117,21 +106,18 @@ func Decode(b []byte) (*View, []byte, error) {
 		r.bad = r.bad || len(text) == 0
 		v.insertMessage(len(v.history), message{whole: text})
 	}
-	r.artifacts(v)
-	if flags&viewMasked != 0 {
-		r.masked(v)
-	}
-	if r.bad || flags&^(viewBegun|viewRepeats|viewMasked) != 0 || messageAt > int64(len(v.history)) || messageAt < -1 {
-		return nil, nil, errDamagedSnapshot
+	r.masked(v)
+	if r.bad || len(r.rest) > 0 || flags&^(viewBegun|viewRepeats) != 0 || messageAt > int64(len(v.history)) || messageAt < -1 {
+		return nil, errDamagedSnapshot
 	}
 	v.messageAt, v.repeats = int(messageAt), flags&viewRepeats != 0
-	return v, r.rest, nil
+	return v, nil
 }
 
 var errDamagedSnapshot = errors.New("read a task's snapshot: it is damaged: check the store's file, and restore it from a backup")
 
-// DecodeArtifacts reads all of b, which appendArtifacts wrote, into v, which must have no
-// artifacts. v keeps slices of b, as with decodeView.
+// DecodeArtifacts reads all of b, which AppendArtifacts wrote, into v, which must have no
+// artifacts. v keeps slices of b, as with Decode.
 func (v *View) DecodeArtifacts(b []byte) error {
 	if len(b) == 0 || b[0] != artifactsVersion {
 		return fmt.Errorf("read the artifacts of a task's snapshot: they are not of version %d, which this program knows: run the program that wrote them, or a newer one", artifactsVersion)

@@ -166,50 +166,44 @@ func (p *viewPair) check(t testing.TB, o Options) {
 	if at := eventtest.TimePointer(p.view.StatusTime()); !cmp.Equal(at, p.model.status.Timestamp) {
 		t.Errorf("StatusTime() = %v, want %v", at, p.model.status.Timestamp)
 	}
-	stored := p.view.inOnePiece([]byte("x"))[1:]
-	again, rest, err := Decode(append(slices.Clone(stored), "rest"...))
+	stored := storedForm(p.view)
+	again, err := stored.decode()
 	if err != nil {
-		t.Fatalf("decodeView(): %v", err)
-	}
-	if string(rest) != "rest" {
-		t.Errorf("decodeView() left %q", rest)
+		t.Fatalf("decode: %v", err)
 	}
 	if diff := eventtest.Diff(want[1:], string(again.AppendTask(nil, o))); diff != "" {
-		t.Fatalf("AppendTask() after decodeView() (-want +got):\n%s", diff)
+		t.Fatalf("AppendTask() after decoding (-want +got):\n%s", diff)
 	}
-	if diff := eventtest.Diff(string(stored), string(again.inOnePiece(nil))); diff != "" {
-		t.Fatalf("inOnePiece() after decodeView() (-want +got):\n%s", diff)
+	if diff := cmp.Diff(stored, storedForm(again)); diff != "" {
+		t.Fatalf("encoded again (-want +got):\n%s", diff)
 	}
 	if got := again.Size(); got != p.view.Size() {
-		t.Errorf("Size() after decodeView() = %d, want %d", got, p.view.Size())
+		t.Errorf("Size() after decoding = %d, want %d", got, p.view.Size())
 	}
-	apart, _, err := Decode(p.view.AppendBinary(nil))
-	if err == nil {
-		err = apart.DecodeArtifacts(p.view.AppendArtifacts(nil))
-	}
-	if err != nil {
-		t.Fatalf("decodeArtifacts(): %v", err)
-	}
-	if diff := eventtest.Diff(string(stored), string(apart.inOnePiece(nil))); diff != "" {
-		t.Fatalf("inOnePiece() after decodeArtifacts() (-want +got):\n%s", diff)
-	}
-	if got := apart.Size(); got != p.view.Size() {
-		t.Errorf("Size() after decodeArtifacts() = %d, want %d", got, p.view.Size())
+	if _, err := Decode(append(stored.View, 0)); err == nil {
+		t.Error("Decode() of more than a view gave no error")
 	}
 }
 
-// inOnePiece is the binary form that earlier programs wrote, with the artifacts in it.
-func (v *View) inOnePiece(dst []byte) []byte {
-	dst = v.AppendBinary(dst)
-	return append(dst[:len(dst)-1], v.AppendArtifacts(nil)[1:]...)
+// viewForm is the binary form of a View and its artifacts.
+type viewForm struct{ View, Artifacts []byte }
+
+func storedForm(v *View) viewForm { return viewForm{v.AppendBinary(nil), v.AppendArtifacts(nil)} }
+
+func (f viewForm) decode() (*View, error) {
+	v, err := Decode(f.View)
+	if err == nil {
+		err = v.DecodeArtifacts(f.Artifacts)
+	}
+	return v, err
 }
 
 // swap continues with the View that the binary form gives.
 func (p *viewPair) swap(t testing.TB) {
 	t.Helper()
-	view, _, err := Decode(p.view.inOnePiece(nil))
+	view, err := storedForm(p.view).decode()
 	if err != nil {
-		t.Fatalf("decodeView(): %v", err)
+		t.Fatalf("decode: %v", err)
 	}
 	p.view = view
 }
@@ -322,10 +316,10 @@ func TestViewDecodedDoesNotWrite(t *testing.T) {
 	for _, id := range []a2a.ArtifactID{"a", "b"} {
 		p.artifact(t, &a2a.TaskArtifactUpdateEvent{Artifact: &a2a.Artifact{ID: id, Parts: a2a.ContentParts{a2a.NewTextPart("1")}}})
 	}
-	stored := p.view.inOnePiece(nil)
-	before := slices.Clone(stored)
+	stored := storedForm(p.view)
+	before := viewForm{slices.Clone(stored.View), slices.Clone(stored.Artifacts)}
 	var err error
-	if p.view, _, err = Decode(stored); err != nil {
+	if p.view, err = stored.decode(); err != nil {
 		t.Fatal(err)
 	}
 	p.artifact(t, &a2a.TaskArtifactUpdateEvent{Append: true, Artifact: &a2a.Artifact{ID: "a", Parts: a2a.ContentParts{a2a.NewTextPart("2")}}})
@@ -357,7 +351,7 @@ func TestDecodeCut(t *testing.T) {
 		stored []byte
 		decode func(b []byte) error
 	}{
-		"view":      {v.inOnePiece(nil), func(b []byte) error { _, _, err := Decode(b); return err }},
+		"view":      {v.AppendBinary(nil), func(b []byte) error { _, err := Decode(b); return err }},
 		"artifacts": {v.AppendArtifacts(nil), func(b []byte) error { return New("t", "c").DecodeArtifacts(b) }},
 	} {
 		for n := range form.stored {
@@ -376,27 +370,25 @@ func TestDecodeCut(t *testing.T) {
 }
 
 func FuzzDecodeView(f *testing.F) {
-	f.Add(New("t", "c").inOnePiece(nil))
-	f.Add(sampleView(f).inOnePiece(nil))
-	f.Fuzz(func(t *testing.T, b []byte) {
-		v, rest, err := Decode(b)
+	for _, v := range []*View{New("t", "c"), sampleView(f)} {
+		f.Add(v.AppendBinary(nil), v.AppendArtifacts(nil))
+	}
+	f.Fuzz(func(t *testing.T, view, artifacts []byte) {
+		v, err := viewForm{view, artifacts}.decode()
 		if err != nil {
 			return
-		}
-		if len(rest) > len(b) {
-			t.Errorf("decodeView() of %d bytes left %d", len(b), len(rest))
 		}
 		v.AppendTask(nil, Options{HistoryLength: -1})
 		v.SetStatus(a2a.TaskStateWorking, 1, nil /* message */, nil /* metadata */)
 		v.AddMessage(json.RawMessage(`{"messageId":"m"}`))
 		v.AddArtifact(&event.ArtifactUpdate{ID: "a", Append: true, Parts: event.TextPart("x")})
-		stored := v.inOnePiece(nil)
-		again, _, err := Decode(stored)
+		stored := storedForm(v)
+		again, err := stored.decode()
 		if err != nil {
-			t.Fatalf("decodeView() of what inOnePiece wrote: %v", err)
+			t.Fatalf("decode: %v", err)
 		}
-		if diff := eventtest.Diff(string(stored), string(again.inOnePiece(nil))); diff != "" {
-			t.Errorf("inOnePiece() after decodeView() (-want +got):\n%s", diff)
+		if diff := cmp.Diff(stored, storedForm(again)); diff != "" {
+			t.Errorf("encoded again (-want +got):\n%s", diff)
 		}
 	})
 }

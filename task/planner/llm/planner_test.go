@@ -424,7 +424,7 @@ func TestState(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kept := golden.File(t, filepath.Join("testdata", "state.v1.json"), string(step.State)+"\n")
+	kept := golden.File(t, filepath.Join("testdata", "state.json"), string(step.State)+"\n")
 	result := task.Result{Call: tool.ToolCall{ID: "c1.1", Name: "pay", Args: map[string]any{"to": "bob", "amount": 1.0}}, Outcome: task.OutcomeOK, Content: json.RawMessage(`"paid"`)}
 	at.Steps = []task.DoneStep{
 		{State: json.RawMessage(kept), Calls: []task.Result{result}},

@@ -16,7 +16,11 @@ func ReadApproval(row *store.Row) (a approval.Approval, err error) {
 	if row.Damaged {
 		return a, store.ErrDataLoss
 	}
-	if err := json.Unmarshal(row.Value, &a); err != nil {
+	err = json.Unmarshal(row.Value, &a)
+	if err == nil {
+		err = a.CheckVersion()
+	}
+	if err != nil {
 		return a, fmt.Errorf("%w: approval %s: %w", store.ErrDataLoss, row.Key, err)
 	}
 	return a, nil
