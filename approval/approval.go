@@ -117,10 +117,11 @@ type Approval struct {
 	Alias      string          `json:"alias,omitempty"` // the id that the caller gave the call
 	Agent      string          `json:"agent"`
 	Tool       string          `json:"tool"`
-	Definition string          `json:"definition"` // digest of the tool's definition
-	Args       json.RawMessage `json:"args"`       // as received
-	Digest     string          `json:"digest"`     // see [Approval.QuestionDigest]
-	Hint       string          `json:"hint"`
+	Definition string          `json:"definition"`        // digest of the tool's definition
+	Args       json.RawMessage `json:"args"`              // as received
+	Digest     string          `json:"digest"`            // see [Approval.QuestionDigest]
+	Hint       string          `json:"hint,omitempty"`    // the words of gates and the tool; see [Approval.Question]
+	Notes      string          `json:"notes,omitempty"`   // what the server knows beside them, in sentences
 	Payload    json.RawMessage `json:"payload,omitempty"` // of the tool that asks
 	// About is the self-description of the tool, for an approval of a call; nil: none.
 	About *About `json:"about,omitempty"`

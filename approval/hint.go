@@ -1,6 +1,7 @@
 package approval
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"regexp"
@@ -8,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"a2a-server/internal/strictjson"
 	"a2a-server/internal/visible"
 	"a2a-server/tool"
 )
@@ -76,31 +78,32 @@ func lookup(args map[string]any, path []string) (any, bool) {
 	return v, true
 }
 
-// DefaultHint is the hint of a call if neither its gate nor its tool has a hint.
-func DefaultHint(name string, args map[string]any) (string, error) {
-	if len(args) == 0 {
-		return fmt.Sprintf("May the tool %s run, without arguments?", quote(name)), nil
+// Words returns the notes and the hint, "" if there are neither.
+func (a *Approval) Words() string { return strings.TrimSpace(a.Notes + " " + a.Hint) }
+
+// Question returns the notes and the hint. Without a hint, it asks whether the tool may run with the
+// arguments that a call has, masked.
+func (a *Approval) Question() string {
+	if a.Hint != "" || a.Kind != KindCall {
+		return a.Words()
 	}
-	text, err := showArgs(args)
+	return strings.TrimSpace(a.Notes + " " + mayRun(a.Tool, a.MaskedArgs()))
+}
+
+// mayRun asks about a call without a hint.
+func mayRun(name string, raw json.RawMessage) string {
+	args, err := strictjson.DecodeObject(raw)
+	if err == nil && len(args) == 0 {
+		return fmt.Sprintf("May the tool %s run, without arguments?", quote(name))
+	}
+	text := ""
+	if err == nil {
+		text, err = showArgs(args)
+	}
 	if err != nil {
-		return "", err
+		return fmt.Sprintf("May the tool %s run? Its arguments cannot be shown.", quote(name))
 	}
-	return withArgs(name) + " " + text, nil
-}
-
-// withArgs is the question of a default hint, before the arguments.
-func withArgs(name string) string {
-	return fmt.Sprintf("May the tool %s run with these arguments?", quote(name))
-}
-
-// HintWithoutArgs returns the hint of an approval without the arguments that a default hint lists, and without
-// what follows them. Hints of gates and tools show the arguments that their authors chose.
-func HintWithoutArgs(a *Approval) string {
-	before, _, lists := strings.Cut(a.Hint, withArgs(a.Tool))
-	if !lists {
-		return a.Hint
-	}
-	return fmt.Sprintf("%sMay the tool %s run?", before, quote(a.Tool))
+	return fmt.Sprintf("May the tool %s run with these arguments? %s", quote(name), text)
 }
 
 // showArgs returns args as JSON. If it is too long, each argument is shortened by itself, so

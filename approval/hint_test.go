@@ -1,6 +1,7 @@
 package approval
 
 import (
+	"encoding/json"
 	"math"
 	"strings"
 	"testing"
@@ -42,7 +43,7 @@ func TestFill(t *testing.T) {
 	}
 }
 
-func TestDefaultHint(t *testing.T) {
+func TestQuestionWithoutHint(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name, args, want string
@@ -55,22 +56,23 @@ func TestDefaultHint(t *testing.T) {
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			got, err := DefaultHint("send", decode(t, tc.args))
-			if err != nil || got != tc.want {
-				t.Errorf("DefaultHint() = %q, %v, want %q", got, err, tc.want)
+			a := Approval{Kind: KindCall, Tool: "send", Args: json.RawMessage(tc.args)}
+			if got := a.Question(); got != tc.want {
+				t.Errorf("Question() = %q, want %q", got, tc.want)
 			}
 		})
 	}
 }
 
-func TestDefaultHintIsBounded(t *testing.T) {
+func TestQuestionIsBounded(t *testing.T) {
 	t.Parallel()
 	args := map[string]any{}
 	for i := range 5000 {
 		args[strings.Repeat("k", i%300)+string(rune('a'+i%26))] = strings.Repeat("v", 500)
 	}
-	got, err := DefaultHint(strings.Repeat("t", 1000), args)
-	if err != nil || utf8.RuneCountInString(got) > maxHint+2*maxValue {
-		t.Errorf("DefaultHint() has %d characters, %v", utf8.RuneCountInString(got), err)
+	raw, err := json.Marshal(args)
+	a := Approval{Kind: KindCall, Tool: strings.Repeat("t", 1000), Args: raw}
+	if got := a.Question(); err != nil || utf8.RuneCountInString(got) > maxHint+2*maxValue {
+		t.Errorf("Question() has %d characters, %v", utf8.RuneCountInString(got), err)
 	}
 }

@@ -25,7 +25,8 @@ const (
 // A Verdict is the result of a policy for a call.
 type Verdict struct {
 	Action Action
-	Hint   string      // the question, for ActionAsk
+	Hint   string      // the words of gates and the tool, for ActionAsk; "": none
+	Notes  string      // for ActionAsk: what has failed, in sentences
 	Reason string      // why, for the planner and the log
 	Terms  Terms       // of the approval; Gate is always set
 	Firm   bool        // for ActionDeny: no condition of the gate that denies has failed
@@ -38,7 +39,7 @@ type Verdict struct {
 // Judge decides whether t may run with args. It never panics, and no failure ends in
 // ActionAllow. A predicate that fails, with an error or a panic, counts as true for a gate
 // that denies or asks, and makes a gate that allows ask; a failure of the tool's own gate or
-// of a hint asks. The hint mentions the failure; Failed has its details, which the decider
+// of a hint asks. Notes mention the failure; Failed has its details, which the decider
 // does not see, and not the details where a gate about the tool masks arguments: code from
 // elsewhere may repeat them in any form. Texts are made last, of arguments that all gates that ask
 // have masked; so is the tool's own hint, see [tool.Hinter]. A hint that cannot be made of them is
@@ -294,7 +295,7 @@ func (j *judgement) ask() Verdict {
 	if len(j.problems) > 0 {
 		what := strings.Join(j.problems, "; ")
 		v.Reason += "; failed: " + what
-		v.Hint += "\nIts gate failed, so you are asked: " + what
+		v.Notes = "Its gate failed, so you are asked: " + what + "."
 	}
 	v.Failed = errors.Join(j.errs...)
 	return v
@@ -317,8 +318,7 @@ func (j *judgement) calledDestructive() bool {
 	return says || err != nil
 }
 
-// hint returns the questions of gates, each once, with the tool's own text below them, else the tool's
-// text, else the default.
+// hint returns the questions of gates, each once, with the tool's own text below them.
 func (j *judgement) hint(gates []*gate) string {
 	var questions []string
 	for _, g := range gates {
@@ -331,20 +331,10 @@ func (j *judgement) hint(gates []*gate) string {
 		}
 	}
 	text, own := visible.Shorten(strings.Join(questions, "\n"), maxHint), j.toolHint()
-	switch {
-	case text != "" && own != "":
+	if text != "" && own != "" {
 		return text + "\nThe tool says: " + own
-	case text != "":
-		return text
-	case own != "":
-		return own
 	}
-	text, err := safely(func() (string, error) { return DefaultHint(j.name, maskedArgs(j.args, j.mask)) })
-	if err != nil {
-		j.problem("showing the arguments", err)
-		return fmt.Sprintf("May the tool %s run? Its arguments cannot be shown.", quote(j.name))
-	}
-	return text
+	return text + own
 }
 
 // toolHint returns the text of the tool. It cannot be made of every masked argument.
@@ -377,7 +367,7 @@ func (j *judgement) problem(what string, err error) {
 func (j *judgement) broken(r any) Verdict {
 	v := Verdict{
 		Action: ActionAsk,
-		Hint:   fmt.Sprintf("May the tool %s run?\nIts gate failed, so you are asked: the policy", quote(j.name)),
+		Notes:  "Its gate failed, so you are asked: the policy.",
 		Reason: "the policy failed",
 		Failed: fmt.Errorf("the policy: %s", reason(panicError(r))),
 	}

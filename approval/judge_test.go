@@ -72,7 +72,7 @@ func TestJudge(t *testing.T) {
 		{name: "nothing to say", action: ActionAllow, rule: GateDefault},
 		{name: "other tools", config: gates(deny("mail"), ask("send2"), ask("sen"), deny("x*")), action: ActionAllow, rule: GateDefault},
 
-		{name: "ask", config: gates(ask("send")), action: ActionAsk, rule: "gate:send", hint: []string{`May the tool "send" run`, `{"to":"bob"}`}},
+		{name: "ask", config: gates(ask("send")), action: ActionAsk, rule: "gate:send"},
 		{name: "deny", config: gates(deny("send")), action: ActionDeny, rule: "gate:send", reason: `"gate:send" does not allow`},
 		{name: "allow", config: gates(allow("send")), action: ActionAllow, rule: "gate:send"},
 		{name: "named", config: gates(Gate{Name: "big", Tool: "send"}), action: ActionAsk, rule: "big"},
@@ -89,7 +89,7 @@ func TestJudge(t *testing.T) {
 		{name: "condition holds", config: gates(with(ask("send"), when(true, nil))), action: ActionAsk, rule: "gate:send"},
 		{name: "condition does not hold", config: gates(with(deny("send"), when(false, nil)), with(ask("*"), when(false, nil))), action: ActionAllow, rule: GateDefault},
 
-		{name: "static gate of the tool", tool: own, action: ActionAsk, rule: GateTool, hint: []string{`May the tool "send" run`}, reason: "the tool itself"},
+		{name: "static gate of the tool", tool: own, action: ActionAsk, rule: GateTool, reason: "the tool itself"},
 		{name: "per-call gate of the tool", tool: fakeTool{gate: toolGate(true, nil), hint: toolHint("send\u202e it?", nil)}, action: ActionAsk, rule: GateTool, hint: []string{`send\u202e it?`}},
 		{name: "gate of the tool does not ask", tool: fakeTool{gate: toolGate(false, nil), hint: toolHint("x", nil)}, action: ActionAllow, rule: GateDefault},
 		{name: "exact allow switches the tool's gate off", config: gates(allow("send")), tool: own, action: ActionAllow, rule: "gate:send"},
@@ -119,7 +119,7 @@ func TestJudge(t *testing.T) {
 		{name: "error of the tool's gate", tool: fakeTool{gate: toolGate(false, boom)}, action: ActionAsk, rule: GateTool, hint: []string{"boom"}},
 		{name: "panic of the tool's gate", tool: fakeTool{gate: func(agent.ReadonlyContext, map[string]any) (bool, error) { panic("ouch") }}, action: ActionAsk, rule: GateTool, hint: []string{"ouch"}},
 		{name: "error of the tool's gate that panics", tool: fakeTool{gate: toolGate(false, angryError{})}, action: ActionAsk, rule: GateTool},
-		{name: "error of the tool's hint", tool: fakeTool{static: true, hint: toolHint("", boom)}, action: ActionAsk, rule: GateTool, hint: []string{"boom", "May the tool", "the tool's hint"}},
+		{name: "error of the tool's hint", tool: fakeTool{static: true, hint: toolHint("", boom)}, action: ActionAsk, rule: GateTool, hint: []string{"boom", "the tool's hint"}},
 		{name: "panic of the tool's hint", tool: fakeTool{static: true, hint: func(agent.ReadonlyContext, map[string]any) (string, error) { panic("ouch") }}, action: ActionAsk, rule: GateTool, hint: []string{"ouch"}},
 		{name: "panic of the annotations", config: gates(ask("send")), tool: fakeTool{notes: func() tool.Annotations { panic("ouch") }}, action: ActionAsk, rule: "gate:send", hint: []string{"ouch"}},
 		{name: "panic of the name", tool: fakeTool{namePan: true}, action: ActionAsk, rule: GateDefault, hint: []string{"no name"}, reason: "no name"},
@@ -133,24 +133,25 @@ func TestJudge(t *testing.T) {
 			if got.Action != tc.action || got.Terms.Gate != tc.rule {
 				t.Errorf("Judge() = %s by %q, want %s by %q", got.Action, got.Terms.Gate, tc.action, tc.rule)
 			}
+			said := got.Hint + got.Notes
 			for _, w := range tc.hint {
-				if !strings.Contains(got.Hint, w) && !strings.Contains(fmt.Sprint(got.Failed), w) {
-					t.Errorf("hint %q and failure %v lack %q", got.Hint, got.Failed, w)
+				if !strings.Contains(said, w) && !strings.Contains(fmt.Sprint(got.Failed), w) {
+					t.Errorf("words %q and failure %v lack %q", said, got.Failed, w)
 				}
 			}
 			if !strings.Contains(got.Reason, tc.reason) && !strings.Contains(fmt.Sprint(got.Failed), tc.reason) {
 				t.Errorf("reason %q and failure %v lack %q", got.Reason, got.Failed, tc.reason)
 			}
 			for _, secret := range []string{"boom", "ouch", "panic"} {
-				if strings.Contains(got.Hint+got.Reason, secret) {
-					t.Errorf("%q is for the log, and is shown: %q, %q", secret, got.Hint, got.Reason)
+				if strings.Contains(said+got.Reason, secret) {
+					t.Errorf("%q is for the log, and is shown: %q, %q", secret, said, got.Reason)
 				}
 			}
-			if failed := strings.Contains(got.Hint, "Its gate failed, so you are asked"); got.Action == ActionAsk && failed != (got.Failed != nil) {
-				t.Errorf("the hint is %q, and what failed %v", got.Hint, got.Failed)
+			if failed := strings.Contains(got.Notes, "Its gate failed, so you are asked"); got.Action == ActionAsk && failed != (got.Failed != nil) {
+				t.Errorf("the notes are %q, and what failed %v", got.Notes, got.Failed)
 			}
-			if (got.Action == ActionAsk) != (got.Hint != "") {
-				t.Errorf("%s with the hint %q", got.Action, got.Hint)
+			if got.Action != ActionAsk && said != "" {
+				t.Errorf("%s with the words %q", got.Action, said)
 			}
 		})
 	}
@@ -164,15 +165,13 @@ func TestJudgeArgsThatCannotBeShown(t *testing.T) {
 		v    any
 	}{
 		{"template", Gate{Tool: "*", Hint: "x {v}"}, math.NaN()},
-		{"default hint", Gate{Tool: "*"}, math.NaN()},
 		{"template that panics", Gate{Tool: "*", Hint: "x {v}"}, angryValue{}},
-		{"default hint that panics", Gate{Tool: "*"}, angryValue{}},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			got := newPolicy(t, PolicyConfig{Gates: []Gate{tc.gate}}).Judge(nil, &fakeTool{name: "send"}, map[string]any{"v": tc.v})
-			if got.Action != ActionAsk || !strings.Contains(got.Hint, "Its gate failed") || !strings.Contains(got.Hint, "cannot be shown") {
+			if got.Action != ActionAsk || !strings.Contains(got.Notes, "Its gate failed") {
 				t.Errorf("Judge() = %+v, want to ask, with what failed", got)
 			}
 		})
@@ -186,7 +185,7 @@ func TestJudgeArgsThatCannotBeShown(t *testing.T) {
 func TestJudgeWithoutPolicyOrTool(t *testing.T) {
 	t.Parallel()
 	var none *Policy
-	if got := none.Judge(nil, &fakeTool{name: "send"}, nil); got.Action != ActionAsk || got.Terms.Gate != GateDefault || !strings.Contains(got.Hint, `the tool "send"`) {
+	if got := none.Judge(nil, &fakeTool{name: "send"}, nil); got.Action != ActionAsk || got.Terms.Gate != GateDefault || !strings.Contains(got.Notes, "the policy") {
 		t.Errorf("Judge() of no policy = %+v, want to ask", got)
 	}
 	p := newPolicy(t, PolicyConfig{Defaults: Terms{Expires: time.Hour}})
@@ -201,7 +200,7 @@ func TestJudgeWithoutPolicyOrTool(t *testing.T) {
 func TestAskWithoutPolicyOrTool(t *testing.T) {
 	t.Parallel()
 	var none *Policy
-	if got := none.Ask(&fakeTool{name: "send"}, nil, "a hook"); got.Action != ActionAsk || got.Terms.Gate != GateDefault || !got.Terms.Destructive || !strings.Contains(got.Hint, `the tool "send"`) || !strings.Contains(fmt.Sprint(got.Failed), "a hook") {
+	if got := none.Ask(&fakeTool{name: "send"}, nil, "a hook"); got.Action != ActionAsk || got.Terms.Gate != GateDefault || !got.Terms.Destructive || got.Notes == "" || !strings.Contains(fmt.Sprint(got.Failed), "a hook") {
 		t.Errorf("Ask() of no policy = %+v, want to ask", got)
 	}
 	if got := newPolicy(t, PolicyConfig{}).Ask(nil, nil, "a hook"); got.Action != ActionAsk || !got.Terms.Destructive {

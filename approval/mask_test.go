@@ -92,18 +92,23 @@ func TestMaskInHints(t *testing.T) {
 		"by pointer":          {[]Gate{{Tool: "pay", Hint: "{/iban} {/card/number} {/card/x/y} {/to/x}", Terms: mask}}, fakeTool{}, `"•••" "•••" "•••" {/to/x}`},
 		"of two gates":        {[]Gate{{Tool: "pay", Hint: "{to}?"}, {Tool: "pay", Name: "b", Hint: "{to}?"}, {Tool: "*", Hint: "Is {iban} known?", Terms: mask}}, fakeTool{}, "\"bob\"?\nIs \"•••\" known?"},
 		"of another gate":     {[]Gate{{Tool: "pay", Hint: "{iban}?"}, {Tool: "*", Terms: mask}}, fakeTool{}, `"•••"?`},
-		"the default":         {[]Gate{{Tool: "pay", Terms: mask}}, fakeTool{}, `May the tool "pay" run with these arguments? {"card":"•••","iban":"•••","to":"bob"}`},
+		"no hint":             {[]Gate{{Tool: "pay", Terms: mask}}, fakeTool{}, `May the tool "pay" run with these arguments? {"card":"•••","iban":"•••","to":"bob"}`},
 		"a denial":            {[]Gate{{Tool: "pay", Action: ActionDeny, Hint: "not to {iban}", Terms: mask}}, fakeTool{}, `the gate "gate:pay" does not allow this call of "pay": not to "•••"`},
 		"a denial and a gate": {[]Gate{{Tool: "pay", Action: ActionDeny, Hint: "not to {iban}"}, {Tool: "*", Terms: mask}}, fakeTool{}, `the gate "gate:pay" does not allow this call of "pay": not to "•••"`},
 		"a tool that fails": {[]Gate{{Tool: "pay", Terms: mask}}, fakeTool{gate: func(agent.ReadonlyContext, map[string]any) (bool, error) { panic("boom") }},
-			"May the tool \"pay\" run with these arguments? {\"card\":\"•••\",\"iban\":\"•••\",\"to\":\"bob\"}\nIts gate failed, so you are asked: the tool's own gate"},
+			"Its gate failed, so you are asked: the tool's own gate. May the tool \"pay\" run with these arguments? {\"card\":\"•••\",\"iban\":\"•••\",\"to\":\"bob\"}"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := tc.tool
 			f.name = "pay"
 			v := newPolicy(t, PolicyConfig{Gates: tc.gates}).Judge(nil, &f, args)
-			if got := v.Hint + v.Reason; !strings.Contains(got, tc.want) || strings.Contains(got, secret) {
+			raw, err := json.Marshal(args)
+			if err != nil {
+				t.Fatal(err)
+			}
+			a := Approval{Kind: KindCall, Tool: "pay", Args: raw, Hint: v.Hint, Notes: v.Notes, Terms: v.Terms}
+			if got := a.Question() + v.Reason; !strings.Contains(got, tc.want) || strings.Contains(got, secret) {
 				t.Errorf("Judge() says %q, want %q and no %s", got, tc.want, secret)
 			}
 		})

@@ -26,7 +26,7 @@ type Decider func(ctx context.Context, a approval.Approval) (approval.Decision, 
 func ProviderDecider(p tool.ConfirmationProvider) Decider {
 	return func(ctx context.Context, a approval.Approval) (approval.Decision, error) {
 		req := tool.ConfirmationRequest{
-			ToolCallID: a.Call, ToolName: a.Tool, Input: string(a.Args), Hint: a.Hint,
+			ToolCallID: a.Call, ToolName: a.Tool, Input: string(a.Args), Hint: a.Question(),
 			ApprovalID: a.ID, TaskID: a.Task, ContextID: a.Context, Digest: a.Digest, Requester: a.Requester.Subject,
 		}
 		if a.Payload != nil {

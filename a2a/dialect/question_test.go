@@ -178,26 +178,21 @@ func TestQuestionErrors(t *testing.T) {
 // and kagent show says it too, and who wants it (C8).
 func TestTextSaysThingsOnce(t *testing.T) {
 	t.Parallel()
-	usual, err := approval.DefaultHint("transfer_money", map[string]any{"amount": json.Number("100"), "to": "bob"})
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, tt := range []struct {
 		name, hint string
 		change     func(*approval.Approval)
 		want       string
 	}{
 		{"its own words", "Pay bob?", nil, "Requested by: anonymous\n> Pay bob?\nArguments: "},
-		{"no words of its own", usual, nil, "Requested by: anonymous\nArguments: "},
-		{"something failed", usual + "\nYou are asked because of this.", nil, "Requested by: anonymous\n> You are asked because of this.\nArguments: "},
-		{"no words of its own, masked", `May the tool "transfer_money" run with these arguments? {"amount":100,"to":"•••"}`, func(a *approval.Approval) {
+		{"no words of its own", "", nil, "Requested by: anonymous\nArguments: "},
+		{"something failed", "", func(a *approval.Approval) { a.Notes = "You are asked because of this." }, "Requested by: anonymous\n> You are asked because of this.\nArguments: "},
+		{"no words of its own, masked", "", func(a *approval.Approval) {
 			a.Terms.Mask = []string{"/to"}
 		}, "Requested by: anonymous\nArguments: {\"amount\":100,\"to\":\"bob\"}"},
-		{"words that begin alike", usual + "!", nil, "> " + usual + "!\nArguments: "},
-		{"through others", usual, func(a *approval.Approval) {
+		{"through others", "", func(a *approval.Approval) {
 			a.Requester = auth.Principal{Subject: "alice\u202e", Chain: []string{"desk", "agent"}}
 		}, `Requested by: alice\u202e, through desk, through agent` + "\nArguments: "},
-		{"nobody is known", usual, func(a *approval.Approval) { a.Requester = auth.Principal{} }, "may transfer_money run?\nArguments: "},
+		{"nobody is known", "", func(a *approval.Approval) { a.Requester = auth.Principal{} }, "may transfer_money run?\nArguments: "},
 	} {
 		a := with(transfer(), func(a *approval.Approval) { a.Hint = tt.hint })
 		if tt.change != nil {
@@ -211,7 +206,7 @@ func TestTextSaysThingsOnce(t *testing.T) {
 		if !strings.Contains(text, tt.want) {
 			t.Errorf("%s: the text is %q, want %q in it", tt.name, text, tt.want)
 		}
-		if n := strings.Count(text, `{"amount":100,"to":"bob"}`); n != 1 && tt.name != "words that begin alike" {
+		if n := strings.Count(text, `{"amount":100,"to":"bob"}`); n != 1 {
 			t.Errorf("%s: the arguments stand %d times in %q", tt.name, n, text)
 		}
 	}

@@ -30,7 +30,7 @@ type shown struct {
 }
 
 func show(a *approval.Approval) (*shown, error) {
-	s := &shown{Approval: a, hint: visible.Text(a.Hint), args: map[string]any{}}
+	s := &shown{Approval: a, hint: visible.Text(a.Question()), args: map[string]any{}}
 	if s.hint == "" {
 		s.hint = defaultHint(a)
 	}

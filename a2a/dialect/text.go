@@ -10,7 +10,6 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"a2a-server/approval"
-	"a2a-server/internal/strictjson"
 	"a2a-server/internal/visible"
 	"a2a-server/tool"
 )
@@ -73,8 +72,11 @@ func (s *shown) write(b *strings.Builder) error {
 	for _, line := range s.about() {
 		fmt.Fprintf(b, "%s\n", line)
 	}
-	// The arguments have a line of their own.
-	if hint := s.ownHint(); hint != "" {
+	hint := s.hint
+	if s.Kind == approval.KindCall { // its arguments have a line of their own
+		hint = visible.Text(s.Words())
+	}
+	if hint != "" {
 		for line := range strings.SplitSeq(hint, "\n") {
 			fmt.Fprintf(b, "> %s\n", line)
 		}
@@ -181,26 +183,6 @@ func (s *shown) requester() string {
 		text += ", through " + visible.Shorten(visible.Line(acts), maxPerson)
 	}
 	return text
-}
-
-// ownHint returns the hint without the default hint, which only repeats the tool's name and
-// the arguments: the text has them anyway.
-func (s *shown) ownHint() string {
-	args := s.args
-	if len(s.Terms.Mask) > 0 { // as the hint has them
-		var err error
-		if args, err = strictjson.DecodeObject(s.MaskedArgs()); err != nil {
-			return s.hint
-		}
-	}
-	usual, err := approval.DefaultHint(s.Tool, args)
-	if err != nil || s.Kind != approval.KindCall {
-		return s.hint
-	}
-	if rest, ok := strings.CutPrefix(s.Hint, usual); ok && (rest == "" || rest[0] == '\n') {
-		return visible.Text(strings.TrimPrefix(rest, "\n"))
-	}
-	return s.hint
 }
 
 func meaning(k approval.Kind, v approval.DecisionType) string {

@@ -170,7 +170,7 @@ const titleLength, titleValue, titlePairs = 120, 60, 4
 // its arguments.
 func titleOf(a *client.Approval) title {
 	hint, _, _ := strings.Cut(a.Hint, "\n")
-	if hint != "" && !defaultHint(hint) && (a.Kind != client.KindOutcome || a.Question != "") {
+	if hint != "" && (a.Kind != client.KindOutcome || a.Question != "") {
 		return title{Lead: runs(shorten(hint, titleLength))}
 	}
 	t := title{Lead: runs(a.Tool)}
@@ -198,17 +198,9 @@ func titleOf(a *client.Approval) title {
 	return t
 }
 
-// defaultHint reports whether a hint is the server's own sentence, which only has the tool and its
+// wordsOf returns the words of the server, the gate and the tool about a call; "": none beyond its
 // arguments.
-func defaultHint(hint string) bool { return strings.HasPrefix(hint, `May the tool "`) }
-
-// wordsOf returns the words of the gate or tool about a call; "": none beyond its arguments.
-func wordsOf(a *client.Approval) string {
-	if a.Kind == client.KindCall && defaultHint(a.Hint) {
-		return ""
-	}
-	return a.Hint
-}
+func wordsOf(a *client.Approval) string { return strings.TrimSpace(a.Notes + "\n" + a.Hint) }
 
 // gateName is a gate in words.
 func gateName(name string) string {

@@ -345,7 +345,7 @@ func (d *prompter) describe(a *approval.Approval) {
 		about = "asks whether it may continue"
 	}
 	text := fmt.Sprintf("%s %s", visible.Line(a.Tool), about)
-	if hint := strings.TrimSpace(visible.Text(a.Hint)); hint != "" {
+	if hint := visible.Text(a.Words()); hint != "" {
 		text += ":" + d.inset(terminal.Wrap(hint, d.width()))
 	}
 	if a.Kind != approval.KindQuestion {

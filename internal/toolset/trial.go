@@ -103,11 +103,16 @@ func (s *State) Explain(ctx context.Context, c TrialCall) (*Explanation, error) 
 	}
 	verdict, considered := s.policy.Explain(by, found.Tool, c.Args)
 	e := &Explanation{
-		Action: verdict.Action, Gate: verdict.Terms.Gate, Reason: verdict.Reason, Hint: verdict.Hint, Rules: []Rule{}, Others: len(s.policy.Gates()),
+		Action: verdict.Action, Gate: verdict.Terms.Gate, Reason: verdict.Reason, Rules: []Rule{}, Others: len(s.policy.Gates()),
 		Merged: verdict.Terms,
 	}
 	if verdict.Action == approval.ActionAsk {
-		e.Terms = verdict.Terms.Words()
+		args, err := json.Marshal(c.Args)
+		if err != nil {
+			return nil, err
+		}
+		asked := approval.Approval{Kind: approval.KindCall, Tool: c.Tool, Args: args, Hint: verdict.Hint, Notes: verdict.Notes, Terms: verdict.Terms}
+		e.Hint, e.Terms = asked.Question(), verdict.Terms.Words()
 	}
 	for _, one := range considered {
 		r := Rule{Name: approval.GateTool, Action: one.Action, Applies: one.Applies, Failed: one.Failed, Why: one.Why}

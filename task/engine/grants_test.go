@@ -966,8 +966,8 @@ func TestMakersOfGrants(t *testing.T) {
 				asks := 0
 				for _, a := range w.waiting(id) {
 					asks++
-					if !strings.Contains(a.Hint, g.ID+" by boss does not cover it") || !strings.Contains(a.Hint, tc.says) {
-						t.Errorf("the question says %q, want why the grant does not cover it: %s", a.Hint, tc.says)
+					if !strings.Contains(a.Question(), g.ID+" by boss does not cover it") || !strings.Contains(a.Question(), tc.says) {
+						t.Errorf("the question says %q, want why the grant does not cover it: %s", a.Question(), tc.says)
 					}
 				}
 				if ran := w.tools.count("send_mail") - before; (tc.says == "") != (ran == 1) || (tc.says == "") != (asks == 0) {
@@ -1101,8 +1101,8 @@ func callOfALapsedGrant(t *testing.T, w *world, how string) {
 	withdrawn.Store(true)
 	pass(time.Minute)
 	for _, q := range w.waiting(id) {
-		if !strings.Contains(q.Hint, "send_mail has started, and waits") {
-			t.Errorf("the question says %q", q.Hint)
+		if !strings.Contains(q.Question(), "send_mail has started, and waits") {
+			t.Errorf("the question says %q", q.Question())
 		}
 		switch how {
 		case "it is rejected":

@@ -348,8 +348,8 @@ func TestApproverIsToldOfAFailedHook(t *testing.T) {
 			return task.HookResult{}, errors.New("the sanctions list cannot be reached")
 		}}
 		w.mailing(mails(approval.GrantTerms{}))
-		if one := w.pendingOf(alice, w.mail(alice, "c", args{"amount": 1})); !strings.Contains(one.Hint, "failed") {
-			t.Errorf("the question is %q, and does not say that a check has failed", one.Hint)
+		if one := w.pendingOf(alice, w.mail(alice, "c", args{"amount": 1})); !strings.Contains(one.Question(), "failed") {
+			t.Errorf("the question is %q, and does not say that a check has failed", one.Question())
 		}
 	})
 }

@@ -123,7 +123,7 @@ func TestProviderIsAskedFirst(t *testing.T) {
 		}
 		a := w.onlyOne(got.ID)
 		want := tool.ConfirmationRequest{
-			ToolCallID: "c1.1", ToolName: "transfer", Input: `{"amount":7,"to":"x"}`, Hint: a.Hint,
+			ToolCallID: "c1.1", ToolName: "transfer", Input: `{"amount":7,"to":"x"}`, Hint: a.Question(),
 			ApprovalID: a.ID, TaskID: string(got.ID), ContextID: got.ContextID, Digest: a.Digest, Requester: alice.Subject,
 		}
 		if diff := cmp.Diff(want, r); diff != "" {

@@ -159,8 +159,8 @@ func TestRestoredCallsAreAskedAbout(t *testing.T) {
 			pass(time.Hour) // no timer continues it
 			c.want(t, tt.runs)
 			a := w.onlyOne(id)
-			if a.Kind != tt.kind || !strings.Contains(a.Hint, tt.hint) || a.Ask != "" {
-				t.Errorf("asked is the %s: %q, want the %s with %q", a.Kind, a.Hint, tt.kind, tt.hint)
+			if a.Kind != tt.kind || !strings.Contains(a.Question(), tt.hint) || a.Ask != "" {
+				t.Errorf("asked is the %s: %q, want the %s with %q", a.Kind, a.Question(), tt.kind, tt.hint)
 			}
 			for i := range before {
 				if before[i].Digest == a.Digest {
@@ -218,8 +218,8 @@ func TestRestoredUnstartedCallsAreAskedAbout(t *testing.T) {
 			t.Fatalf("%d approvals are pending, want %d", len(pending), len(hints))
 		}
 		for _, a := range pending {
-			if !strings.HasPrefix(a.Hint, hints[a.Tool]) || a.Kind != approval.KindCall {
-				t.Errorf("%s of kind %s asks %q, want %q", a.Tool, a.Kind, a.Hint, hints[a.Tool])
+			if !strings.HasPrefix(a.Question(), hints[a.Tool]) || a.Kind != approval.KindCall {
+				t.Errorf("%s of kind %s asks %q, want %q", a.Tool, a.Kind, a.Question(), hints[a.Tool])
 			}
 			if a.Tool == "deadline" && (!a.Terms.FourEyes || a.Terms.Gate != "money") {
 				t.Errorf("the terms of %s are %+v, want those of before", a.Tool, a.Terms)
@@ -264,7 +264,7 @@ func TestRestoredCallsMayBeDenied(t *testing.T) {
 		})
 		for _, a := range w.waiting(id) {
 			if a.Tool == "transfer" {
-				t.Errorf("%s is asked about: %s", a.Tool, a.Hint)
+				t.Errorf("%s is asked about: %s", a.Tool, a.Question())
 			}
 		}
 		w.cancel(id)
@@ -403,8 +403,8 @@ func TestRestorationThatIsKilled(t *testing.T) {
 					n++
 				}
 			}
-			if a := w.onlyOne(id); n != 1 || !strings.Contains(a.Hint, "the server was restored") {
-				t.Errorf("task %s was brought up to date %d times, and asks %q", id, n, a.Hint)
+			if a := w.onlyOne(id); n != 1 || !strings.Contains(a.Question(), "the server was restored") {
+				t.Errorf("task %s was brought up to date %d times, and asks %q", id, n, a.Question())
 			}
 		}
 		if len(w.entries(approval.AuditRestored)) != 1 {

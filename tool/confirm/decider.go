@@ -62,7 +62,7 @@ func callOf(a *approval.Approval) (Call, error) {
 		return Call{}, err
 	}
 	c := Call{
-		ToolName: a.Tool, ToolCallID: a.Call, Params: args, Hint: a.Hint, Question: a.Ask != "",
+		ToolName: a.Tool, ToolCallID: a.Call, Params: args, Hint: a.Words(), Question: a.Ask != "",
 		NoModify: !slices.Contains(a.Decisions(), approval.Edit), Requester: string(requester), Context: a.Context, Definition: a.Definition, Terms: string(terms),
 	}
 	if a.About != nil {

@@ -34,9 +34,8 @@ func Text(d *client.ApprovalDetail, columns int, now time.Time) string {
 		f.Add("at agent", visible.Line(agent+", "+tool))
 	}
 	f.Add("arguments", visible.Line(string(a.Arguments)))
-	if !repeats(a) {
-		f.Add("hint", a.Hint)
-	}
+	f.Add("hint", a.Hint)
+	f.Add("note", a.Notes)
 	f.Add("with", visible.Line(string(a.Payload)))
 	f.Add("described", visible.Line(a.Description))
 	if a.Destructive {
@@ -113,13 +112,6 @@ func equalText(ids []string) string {
 		return ""
 	}
 	return visible.Line(display.Count(len(ids), "other waiting call")+": "+strings.Join(ids, ", ")) + "; each approval runs its own"
-}
-
-// repeats reports whether a hint only repeats the tool and the arguments, which are shown
-// beside it.
-func repeats(a *client.Approval) bool {
-	return strings.HasPrefix(a.Hint, "May the tool ") && strings.HasSuffix(a.Hint, string(a.Arguments)) ||
-		a.Hint == fmt.Sprintf("May the tool %q run, without arguments?", a.Tool)
 }
 
 func deadlineText(a *client.Approval) string {

@@ -135,8 +135,8 @@ func TestQuestionAboutACallThatDiedSaysSo(t *testing.T) {
 				k.keeps("c1.1", `"job 7"`)
 				job.schema, job.gated = amounts("another"), true
 				k.dies()
-				if a := k.one(); a.Kind != approval.KindCall || !strings.Contains(a.Hint, died) {
-					t.Errorf("the question is %q, of kind %s; want one about the call which says that %s", a.Hint, a.Kind, died)
+				if a := k.one(); a.Kind != approval.KindCall || !strings.Contains(a.Question(), died) {
+					t.Errorf("the question is %q, of kind %s; want one about the call which says that %s", a.Question(), a.Kind, died)
 				}
 				n := len(k.entered)
 				k.decide(k.one().ID, verb)
@@ -251,8 +251,8 @@ func TestToolThatIsPutBack(t *testing.T) {
 		job.is, job.schema = is, amounts("one")
 		k.dies()
 		k.wantEntries(2)
-		if a := k.one(); a.Kind != approval.KindOutcome || strings.Contains(a.Hint, "has changed") == safe {
-			t.Errorf("safe %t: the question is %q", safe, a.Hint)
+		if a := k.one(); a.Kind != approval.KindOutcome || strings.Contains(a.Question(), "has changed") == safe {
+			t.Errorf("safe %t: the question is %q", safe, a.Question())
 		}
 	}
 }

@@ -155,7 +155,7 @@ func (d *entering) mayEnter(c *fold.Call, l look) (*Execution, error) {
 
 // lapsed returns why what was approved at decided is asked about again.
 func lapsed(decided time.Time) string {
-	return fmt.Sprintf("It was approved at %s, and its tool could not be reached then. ", decided.UTC().Format(time.RFC3339))
+	return fmt.Sprintf("It was approved at %s, and its tool could not be reached then.", decided.UTC().Format(time.RFC3339))
 }
 
 // askAgain asks again about a call that differs from the approved or shown call, or was approved too
@@ -171,7 +171,7 @@ func (d *entering) askAgain(c *fold.Call, x *examined, old *fold.Approval) error
 		// A person was asked about it before: ask again if in doubt.
 		x.verdict.Hint, x.verdict.Terms, x.verdict.Gates = old.Hint, old.Terms, old.Gates
 		if mask, _ := d.policy(c).Mask(c.Tool); len(mask) > len(old.Terms.Mask) || old.Ask != "" && d.hides(c) { // the hint may have more
-			x.verdict.Hint = fmt.Sprintf("May the tool %s run?", visible.Quote(c.Tool, 80))
+			x.verdict.Hint = ""
 		}
 		switch {
 		case old.Kind != approval.KindOutcome:
@@ -402,19 +402,17 @@ func (d *entering) askCall(c *fold.Call, x *examined, supersedes string) error {
 	} else {
 		a.GrantKey = d.grantKey(c, x)
 	}
-	if after := d.afterResults(c); !strings.Contains(a.Hint, after) {
-		a.Hint = after + a.Hint
-	}
-	switch before := d.sinceBackup(c); {
-	case c.Cause != "":
-		a.Hint = fmt.Sprintf("It is not known whether %s has run: %s. %s", c.Tool, whyUnknown(c.Cause, c.Why, d.hides(c)), a.Hint)
-	case !strings.HasPrefix(a.Hint, before):
-		a.Hint = before + a.Hint
-	}
+	notes := []string{x.lapsed}
 	if c.Paused {
-		a.Hint = fmt.Sprintf("%s has started, and waits: approve to let it go on. ", visible.Clip(c.Tool, 64)) + a.Hint
+		notes = append(notes, visible.Clip(c.Tool, 64)+" has started, and waits: approve to let it go on.")
 	}
-	a.Hint = x.lapsed + a.Hint
+	if c.Cause != "" {
+		notes = append(notes, fmt.Sprintf("It is not known whether %s has run: %s.", c.Tool, whyUnknown(c.Cause, c.Why, d.hides(c))))
+	} else {
+		notes = append(notes, d.sinceBackup(c))
+	}
+	notes = append(notes, d.afterResults(c), x.verdict.Notes)
+	a.Notes = strings.Join(slices.DeleteFunc(notes, func(n string) bool { return n == "" }), " ")
 	return d.request(c, x, a)
 }
 
@@ -443,7 +441,7 @@ func (d *entering) afterResults(c *fold.Call) string {
 	case more > 0:
 		names = append(names[:maxAfter], fmt.Sprintf("%d more", more))
 	}
-	return "It was planned after the result of " + strings.Join(names, ", ") + ". "
+	return "It was planned after the result of " + strings.Join(names, ", ") + "."
 }
 
 // withoutEdit returns the decisions that terms allow about a call, except edit.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 
 	"a2a-server/approval"
 	"a2a-server/task"
@@ -113,7 +114,7 @@ func (d *asking) examine(c *fold.Call, l look, raw json.RawMessage, open bool) e
 		x.verdict = d.policy(c).Ask(x.entry.Tool, x.args, "a hook failed: "+hookErr.Error())
 	case x.verdict.Action == approval.ActionAsk:
 		x.verdict.Terms.Grants = nil // what the hook would have said is unknown
-		x.verdict.Hint += "\nA check before the policy failed."
+		x.verdict.Notes = strings.TrimSpace(x.verdict.Notes + " A check before the policy failed.")
 	}
 	return x
 }

@@ -136,7 +136,7 @@ func (d *asking) standing(c *fold.Call, x *examined) (_ *usedGrant, lapsed strin
 				return u, ""
 			}
 			if lapsed == "" {
-				lapsed = fmt.Sprintf("The grant %s by %s does not cover it: %s. ", g.ID, visible.Clip(g.By.Subject, 128), why)
+				lapsed = fmt.Sprintf("The grant %s by %s does not cover it: %s.", g.ID, visible.Clip(g.By.Subject, 128), why)
 			}
 		}
 	}

@@ -127,7 +127,7 @@ func TestApprovedCallWaitsForADay(t *testing.T) {
 				if !tc.asks {
 					break
 				}
-				if hint := k.one().Hint; strings.Count(hint, "could not be reached") != 1 || strings.Contains(hint, "has changed") {
+				if hint := k.one().Question(); strings.Count(hint, "could not be reached") != 1 || strings.Contains(hint, "has changed") {
 					t.Errorf("it is asked again with %q", hint)
 				}
 			}
@@ -159,8 +159,8 @@ func TestConfirmedCallThatWaitedHidesWords(t *testing.T) {
 		k.decide(id(n), approval.Approve)
 		k.shelf.down, k.now = nil, k.now.Add(25*time.Hour)
 		k.step()
-		if a := k.approval(n + 1); strings.Contains(a.Hint, "DE12345") || !strings.Contains(a.Hint, "pay") {
-			t.Errorf("%s: it is asked about with %q", name, a.Hint)
+		if a := k.approval(n + 1); strings.Contains(a.Question(), "DE12345") || !strings.Contains(a.Question(), "pay") {
+			t.Errorf("%s: it is asked about with %q", name, a.Question())
 		}
 	}
 }
@@ -181,8 +181,8 @@ func TestConfirmedCallWaitsForADay(t *testing.T) {
 		k.step()
 		if asks {
 			k.wantEntries(1)
-			if a := k.one(); !strings.Contains(a.Hint, "could not be reached then. pay has started") {
-				t.Errorf("it is asked about with %q", a.Hint)
+			if a := k.one(); !strings.Contains(a.Question(), "could not be reached then. pay has started") {
+				t.Errorf("it is asked about with %q", a.Question())
 			}
 			k.decide(id(2), approval.Approve)
 		}

@@ -100,9 +100,9 @@ func (d *asking) sinceBackup(c *fold.Call) string {
 	}
 	before := d.f.Newest(func(a *fold.Approval) bool { return a.Call == c.ID && a.Void })
 	if before != nil && before.State == approval.Superseded {
-		return fmt.Sprintf("It may have been decided after %s, the moment of the backup from which the server was restored, and may have run since. ", d.moment())
+		return fmt.Sprintf("It may have been decided after %s, the moment of the backup from which the server was restored, and may have run since.", d.moment())
 	}
-	return fmt.Sprintf("It was planned before the server was restored from a backup of %s and may have run since. ", d.moment())
+	return fmt.Sprintf("It was planned before the server was restored from a backup of %s and may have run since.", d.moment())
 }
 
 // HeldError refuses a message that would lead to new calls while a restored store waits for its
