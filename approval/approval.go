@@ -104,8 +104,8 @@ type Terms struct {
 // Version is the V of an [Approval], an [Audit] and a [Grant].
 const Version = 1
 
-// Approval is a question bound to the call that was shown, and its end. Its JSON is stored
-// forever: a change of meaning is a new V.
+// Approval is a question bound to the call that was shown, and its end. Its JSON is stored:
+// a change of meaning is a new V.
 type Approval struct {
 	V          int             `json:"v"`  // Version
 	ID         string          `json:"id"` // see [ID]

@@ -40,7 +40,7 @@ const (
 
 // An Audit is an entry of the audit log: the principal, the event, the time and the gate. It
 // is written in the batch that makes it true. It holds digests, never arguments. Its JSON is
-// stored forever: a change of meaning is a new V.
+// stored: a change of meaning is a new V.
 type Audit struct {
 	V        int            `json:"v"` // Version
 	At       time.Time      `json:"at"`

@@ -37,7 +37,7 @@
 // # Format
 //
 // The number of the format in meta, and in the first line of a backup, decides for everything in the
-// file: any other number is refused ([layout.CheckFormat]). Log values after their heads, and
+// file: any other number is refused ([layout.CheckFormat]; docs/design/formats.md). Log values after their heads, and
 // values of rows, may be compressed with zstd.
 //
 // # Damage

@@ -3,6 +3,7 @@ package boltstore_test
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -18,13 +19,28 @@ import (
 	"a2a-server/store/boltstore"
 )
 
-// The file of testdata is read as it was written, and written on. It has compressed values.
+// The file and the backup of testdata are read as they were written, and written on. They have compressed
+// values.
 func TestFormat(t *testing.T) {
 	t.Parallel()
-	packed := golden.Made(t, filepath.Join("testdata", "store.db.gz"), func() string { return sampleOfFormat(t) })
-	raw := must(io.ReadAll(must(gzip.NewReader(strings.NewReader(packed)))))
-	path := filepath.Join(t.TempDir(), "store.db")
-	need(os.WriteFile(path, raw, 0o600))
+	for name, open := range map[string]func(path, content string){
+		"store.db.gz": func(path, content string) { need(os.WriteFile(path, []byte(content), 0o600)) },
+		"backup.gz": func(path, content string) {
+			must(boltstore.Options{}.Restore(t.Context(), strings.NewReader(content), path, func(context.Context, store.Handle, boltstore.Backup) error { return nil }))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			packed := golden.Made(t, filepath.Join("testdata", name), func() string { return sampleOfFormat(t, name == "backup.gz") })
+			path := filepath.Join(t.TempDir(), "store.db")
+			open(path, string(must(io.ReadAll(must(gzip.NewReader(strings.NewReader(packed)))))))
+			examineFormat(t, path)
+		})
+	}
+}
+
+func examineFormat(t *testing.T, path string) {
+	t.Helper()
 	need(boltCheck(path))
 	h := open(t, path)
 	got := ""
@@ -78,8 +94,8 @@ audit 2 second was asked false
 	fill(t, h, store.Owner("t", "bob"), 10)
 }
 
-// sampleOfFormat returns a compressed store that has values of each kind.
-func sampleOfFormat(t *testing.T) string {
+// sampleOfFormat returns a compressed store that has values of each kind, or a compressed backup of it.
+func sampleOfFormat(t *testing.T, isBackup bool) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "store.db")
 	db, h := handled(boltstore.Options{Ahead: -1}.Open(path))
@@ -108,7 +124,11 @@ func sampleOfFormat(t *testing.T) string {
 	update(t, path, func(tx *bolt.Tx) error { return tx.Bucket([]byte("meta")).Delete([]byte("file")) }) // it is no copy
 	var packed bytes.Buffer
 	z := gzip.NewWriter(&packed)
-	must(z.Write(must(os.ReadFile(path))))
+	if isBackup {
+		must(boltstore.BackupPlain(t.Context(), path, z, false /* copied */))
+	} else {
+		must(z.Write(must(os.ReadFile(path))))
+	}
 	need(z.Close())
 	return packed.String()
 }

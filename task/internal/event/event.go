@@ -386,7 +386,9 @@ func Decode(kind string, data []byte) (any, error) {
 		return nil, fmt.Errorf("decode event %s: %w", kind, err)
 	}
 	if a, ok := v.(*approval.Approval); ok {
-		return a, a.CheckVersion()
+		if err := a.CheckVersion(); err != nil {
+			return nil, err
+		}
 	}
 	return v, nil
 }

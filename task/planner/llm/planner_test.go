@@ -407,7 +407,7 @@ func TestPrepare(t *testing.T) {
 	}
 }
 
-// What the log keeps of a step is read for ever.
+// What the log keeps of a step is written and read as its golden file.
 func TestState(t *testing.T) {
 	t.Parallel()
 	answer := modeltest.Answer{Text: "I pay.", Reasoning: "hm", Calls: []modeltest.Call{{Name: "pay", Args: `{"to":"bob","amount":1}`}}}
