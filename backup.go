@@ -5,8 +5,6 @@ import (
 	"io"
 	"time"
 
-	"github.com/rs/zerolog"
-
 	"a2a-server/internal/debugapi"
 	"a2a-server/internal/metrics"
 )
@@ -34,14 +32,11 @@ func (b *backend) backedUp(measured *metrics.Metrics) func(context.Context, time
 }
 
 // knowBackup tells the metrics of the newest backup.
-func (b *backend) knowBackup(measured *metrics.Metrics, log zerolog.Logger) {
+func (b *backend) knowBackup(measured *metrics.Metrics) {
 	if b.file == nil {
 		return
 	}
-	switch at, err := b.file.LastBackup(context.Background()); {
-	case err != nil:
-		log.Warn().Err(err).Msg("it is not known when the store was last backed up")
-	case !at.IsZero():
+	if at := b.file.LastBackup(); !at.IsZero() {
 		measured.BackedUp(at)
 	}
 }

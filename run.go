@@ -40,7 +40,7 @@ type running struct {
 
 // Run serves until ctx ends or the Server is closed, then shuts down: streams end with a
 // comment, running calls get their grace period, the store is closed. It returns nil after a
-// clean shutdown, else the reason why it stopped (the store accepts no more writes, the port
+// clean shutdown, else the reason why it stopped (the store has ended, see [DamageError], the port
 // is gone, or tasks cannot be recovered) and the errors of the shutdown. It can be called
 // only once.
 func (s *Server) Run(ctx context.Context) error {
@@ -171,7 +171,7 @@ func (r *running) wait(ctx context.Context) error {
 		defer every.Stop()
 		remind = every.C
 	}
-	troubled, rebuilds := false, uint64(0)
+	troubled := false
 	for {
 		select {
 		case <-ctx.Done():
@@ -194,10 +194,6 @@ func (r *running) wait(ctx context.Context) error {
 			r.sweep(now)
 			if err := r.store.err(); err != nil {
 				return err
-			}
-			if n := r.store.rebuilds(); n != rebuilds {
-				rebuilds = n
-				r.log.Error().Msg("an index of the store was damaged and is being rebuilt, and lists wait for it: check the disk, and back up the data folder")
 			}
 			err := r.store.trouble()
 			switch {
@@ -240,6 +236,11 @@ func (s *Server) announce() {
 	}
 	if s.store.note != "" {
 		s.log.Warn().Msg(s.store.note)
+	}
+	if s.store.file != nil {
+		if text, panicked := s.store.file.Failed(); text != "" {
+			s.log.Error().Str("panic", panicked).Msg(text)
+		}
 	}
 	if s.tools.Load().Defaults() {
 		s.log.Info().Msg("the configuration has no key tools, so the tools to try the server by are there: add tools: to choose your own")

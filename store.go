@@ -22,12 +22,17 @@ type backend struct {
 	incarnation uint64
 	err         func() error                                                     // nil while it has not ended for good
 	trouble     func() error                                                     // why it cannot write; nil: it can
-	rebuilds    func() uint64                                                    // how often an index was found damaged
 	usage       func(context.Context) (used, free uint64, known bool, err error) // of the disk; nil: there is none
 	file        *boltstore.DB                                                    // nil: the store is not a file, or not the Server's own
 	note        string                                                           // the state of the file for the operator; may be ""
 	close       func() error                                                     // commits the queued writes; called once
 }
+
+// DamageError is the error of [New] if the store is damaged, and of [Server.Run] if the server has ended
+// because a transaction of the store met damage or a bug of this program. Its text is a line with the
+// next step. After Run has returned it, the process has to end before it can open the store again: the
+// lock of the file goes with the process.
+type DamageError = boltstore.DamageError
 
 // checkData returns why the data folder, if it exists, cannot be used.
 func (c *Config) checkData(conf *config.Config) error {
@@ -92,7 +97,7 @@ func openStore(c *config.Config, hook func(string), measured *metrics.Metrics) (
 // useStore returns a backend for an open store, which it does not close.
 func useStore(h store.Handle) *backend {
 	nothing := func() error { return nil }
-	b := &backend{handle: h, incarnation: h.Incarnation(), err: h.Err, trouble: h.Trouble, rebuilds: h.Rebuilds, close: nothing}
+	b := &backend{handle: h, incarnation: h.Incarnation(), err: h.Err, trouble: h.Trouble, close: nothing}
 	return b
 }
 

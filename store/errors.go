@@ -33,15 +33,12 @@ var (
 	// ErrUnavailable: the backend cannot write now, or not in time; the error says why,
 	// such as a full disk. Nothing of the batch was written; it may be retried.
 	ErrUnavailable = errors.New("store is not available")
-	// ErrDataLoss: a stored value of a task, or its page, is damaged and cannot be read.
+	// ErrDataLoss: a stored value of a task is damaged and cannot be read.
 	// Nothing of the batch was written. Other tasks are not affected.
 	ErrDataLoss = errors.New("stored data is damaged")
-	// ErrReadOnly: the backend found damage while writing. Nothing of the batch was written,
-	// and nothing will be. Readable data is still served, and a person has to restore a
-	// backup.
-	ErrReadOnly = errors.New("store is read-only")
-	// ErrDamaged: the outcome of a commit is unknown, or the backend cannot be read at
-	// all. It accepts no more batches. Reopening it settles the outcome.
+	// ErrDamaged: the backend has ended for good, because the outcome of a commit is unknown, or
+	// its data is damaged. Every later call returns the same error. A new process finds out
+	// which commits are there, and which data is damaged.
 	ErrDamaged = errors.New("store is damaged")
 )
 

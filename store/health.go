@@ -4,17 +4,13 @@ package store
 // Store implements it. Its methods return at once.
 type Health interface {
 	// Err returns nil while the backend works, and then the error that has ended it for good:
-	// ErrDamaged when the outcome of a commit is unknown, ErrClosed after it was closed.
+	// ErrDamaged when the outcome of a commit is unknown or its data is damaged, ErrClosed after it
+	// was closed.
 	Err() error
 
 	// Trouble returns the error that keeps the backend from writing now, or nil. After
-	// ErrUnavailable the backend recovers by itself when the cause is gone, after ErrReadOnly
-	// never.
+	// ErrUnavailable the backend recovers by itself when the cause is gone.
 	Trouble() error
-
-	// Rebuilds returns how often the backend has found derived data damaged, or incomplete, since
-	// it was opened, and rebuilt it. A growing number means that the disk returns bad data.
-	Rebuilds() uint64
 
 	// Incarnation returns a random number of the stored data, which stays when the backend is
 	// opened again. It is new when the data is restored: positions that readers remember

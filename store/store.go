@@ -17,7 +17,7 @@ type Store interface {
 	//
 	// Commit.Wait returns once b is durable, and not before, or with ErrNotFound, ErrConflict,
 	// ErrFenced, *DuplicateError, *ParkedError, *DiskError, *ContextRowsError, ErrTooLarge,
-	// ErrInvalid, ErrClosed, ErrUnavailable, ErrDataLoss, ErrReadOnly or ErrDamaged, or with
+	// ErrInvalid, ErrClosed, ErrUnavailable, ErrDataLoss or ErrDamaged, or with
 	// the cause of ctx's end. A bad batch fails alone. The end of ctx has no effect once the
 	// writer has taken b.
 	//
@@ -102,8 +102,7 @@ type AuditLog interface {
 // Counter counts tasks. Every Store implements it.
 type Counter interface {
 	// States returns how many tasks there are in each state, of all owners. A backend that reads all
-	// its tasks for that does so once, and knows the numbers of each later call. ErrUnavailable: an
-	// index is being rebuilt.
+	// its tasks for that does so once, and knows the numbers of each later call.
 	States(ctx context.Context) (States, error)
 }
 

@@ -89,7 +89,6 @@ var ofKind = map[failure.Kind]struct {
 	failure.Stopping:      {http.StatusServiceUnavailable, client.ReasonBusy, "the server is stopping: try again later"},
 	failure.Busy:          {http.StatusServiceUnavailable, client.ReasonBusy, ""},
 	failure.DiskFull:      {http.StatusServiceUnavailable, client.ReasonBusy, ""},
-	failure.ReadOnly:      {http.StatusServiceUnavailable, client.ReasonDataLoss, "the store is damaged and read-only, and nothing was written: its operator has to restore a backup (docs/operations.md)"},
 	failure.Ended:         {http.StatusServiceUnavailable, client.ReasonBusy, "the request took too long, or the server is stopping: try again later"},
 	failure.DataLoss:      {http.StatusInternalServerError, client.ReasonDataLoss, "what is stored is damaged and cannot be read: the server's operator has to restore a backup (docs/operations.md)"},
 }

@@ -72,8 +72,7 @@ var cases = map[string]struct{ fires, quiet []string }{ //nolint:gochecknoglobal
 		[]string{"a2a_server_store_size_bytes 900x40\na2a_server_store_limit_bytes 0x40\na2a_server_store_disk_free_bytes 1e12x40"},
 	},
 	"A2ADataDamaged": {
-		[]string{`a2a_server_tasks_damaged 1x40`, `a2a_server_store_rebuilds_total 0x20 1x20`},
-		[]string{"a2a_server_tasks_damaged 0x40\na2a_server_store_rebuilds_total 0x40"},
+		[]string{`a2a_server_tasks_damaged 1x40`}, []string{`a2a_server_tasks_damaged 0x40`},
 	},
 	"A2ANotificationsFail": {[]string{`a2a_server_notifications_failed 2x20 3x20`}, []string{`a2a_server_notifications_failed 2x40`}},
 	"A2AWebhookGivenUp":    {[]string{`a2a_server_push_given_up_total 0x25 1x15`}, []string{`a2a_server_push_given_up_total 3x40`}},

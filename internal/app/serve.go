@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"os"
 	"sync"
 	"syscall"
@@ -19,7 +20,12 @@ import (
 // serve runs the server until ctx ends or a signal arrives. A second signal ends the process
 // at once, because the first restores the system's own handling. A hangup reloads the
 // configuration.
-func serve(ctx context.Context, p *cli.Program, given *cli.Flags) error {
+func serve(ctx context.Context, p *cli.Program, given *cli.Flags) (err error) {
+	defer func() {
+		if damage, is := errors.AsType[*a2aserver.DamageError](err); is {
+			err = cli.Exit(cli.ExitUsage, damage.Error()) // a restart alone may not help
+		}
+	}()
 	hook, err := crashHook(p)
 	if err != nil {
 		return err

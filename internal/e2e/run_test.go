@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	a2aserver "a2a-server"
 	"a2a-server/store"
 	"a2a-server/store/boltstore"
@@ -135,60 +133,36 @@ func TestShutdownAnswersWaiting(t *testing.T) {
 	}
 }
 
-// broken is a server with a task before its store panics at a point, once armed is set.
-func broken(t *testing.T, c a2aserver.Config, point, with string) (in *instance, before taskAnswer) {
+// broken is a server with a task, whose store panics at a point when it is used again.
+func broken(t *testing.T, c a2aserver.Config, point, with string) *instance {
 	t.Helper()
 	var armed atomic.Bool
-	in = startHooked(t, c, func(at string) {
+	in := startHooked(t, c, func(at string) {
 		if at == point && armed.Load() {
 			panic(with)
 		}
 	})
-	before = in.send(t, "m1", "/echo hello")
+	in.send(t, "m1", "/echo hello")
 	armed.Store(true)
-	return in, before
+	return in
 }
 
-// still checks that a task is as it was.
-func (in *instance) still(t *testing.T, before taskAnswer) {
-	t.Helper()
-	var now taskAnswer
-	in.rpc(t, "GetTask", map[string]any{"id": before.ID}, &now)
-	if diff := cmp.Diff(before, now); diff != "" {
-		t.Errorf("the task after the damage (-want +got):\n%s", diff)
-	}
-}
-
-// When nobody knows whether a commit is on the disk, the server ends: the next start
-// decides, and what was acknowledged before is there.
-func TestDamagedStore(t *testing.T) {
+// When a transaction of the store fails, the server ends, and the program that embeds it gets the error.
+func TestFailedStore(t *testing.T) {
 	t.Parallel()
-	c := load(t, nil)
-	in, before := broken(t, c, boltstore.PointCommitted, "the disk is gone")
-	if _, said := in.sendAs(t, message("m2", "/echo lost")); !strings.Contains(said, "error") {
-		t.Errorf("a send that the store could not take = %s", said)
+	for _, point := range []string{boltstore.PointApplied, boltstore.PointCommitted} {
+		t.Run(point, func(t *testing.T) {
+			t.Parallel()
+			in := broken(t, load(t, nil), point, "a planted bug")
+			if _, said := in.sendAs(t, message("m2", "/echo lost")); !strings.Contains(said, "error") {
+				t.Errorf("a send that the store could not take = %s", said)
+			}
+			err := <-in.ended
+			damage, is := errors.AsType[*a2aserver.DamageError](err)
+			if !is || !errors.Is(err, store.ErrDamaged) || !strings.Contains(damage.Error(), "a planted bug") {
+				t.Errorf("Run() = %v, want a DamageError with its cause", err)
+			}
+			in.checkSteps(t)
+		})
 	}
-	if err := <-in.ended; !errors.Is(err, store.ErrDamaged) {
-		t.Errorf("Run() = %v, want %v", err, store.ErrDamaged)
-	}
-	in.checkSteps(t)
-	start(t, c).still(t, before)
-}
-
-// A store that has met damage takes no more, and the server continues with what can be
-// read, until somebody ends it.
-func TestReadOnlyStore(t *testing.T) {
-	t.Parallel()
-	in, before := broken(t, load(t, nil), boltstore.PointApplied, "a page is damaged")
-	for _, id := range []string{"m2", "m3"} {
-		body := `{"message": {"messageId": "` + id + `", "role": "ROLE_USER", "parts": [{"text": "/echo lost"}]}}`
-		if status, answer := in.do(t, http.MethodPost, "/message:send", body); status != http.StatusServiceUnavailable || !strings.Contains(answer, "restore a backup") {
-			t.Errorf("a send = %d %s, want 503 that says what to do", status, answer)
-		}
-	}
-	if status, said := in.get(t, "/readyz"); status != http.StatusServiceUnavailable || !strings.Contains(said, "restore a backup") {
-		t.Errorf("/readyz = %d %s, want 503 that says what to do", status, said)
-	}
-	in.still(t, before)
-	in.halt(t)
 }

@@ -34,7 +34,6 @@ const (
 	Stopping                  // the server is shutting down, and nothing was written
 	Busy                      // at a limit, or unable to write: nothing was written
 	DiskFull                  // the limit of disk space: nothing was written
-	ReadOnly                  // the store is damaged and read-only: nothing was written
 	Ended                     // the context of the request has ended: nothing was written
 	DataLoss                  // stored data is damaged: the log needs the cause
 	Kinds                     // how many there are
@@ -60,7 +59,7 @@ func (f Failure) Logged() bool { return f.Kind == Internal || f.Kind == DataLoss
 func Of(err error) Failure {
 	if recorded, is := errors.AsType[*engine.RecordedError](err); is {
 		kind := Recorded
-		if errors.Is(err, engine.ErrDataLoss) || errors.Is(err, engine.ErrReadOnly) {
+		if errors.Is(err, engine.ErrDataLoss) {
 			kind = RecordedLoss
 		}
 		return Failure{Kind: kind, Message: recorded.Error(), Details: map[string]string{"taskId": recorded.Task.String()}}
@@ -122,7 +121,7 @@ func ofServer(err error) Failure {
 		cause error
 		kind  Kind
 	}{
-		{httpd.ErrStopping, Stopping}, {engine.ErrReadOnly, ReadOnly}, {engine.ErrUnavailable, Busy},
+		{httpd.ErrStopping, Stopping}, {engine.ErrUnavailable, Busy},
 		{engine.ErrDataLoss, DataLoss}, {context.Canceled, Ended}, {context.DeadlineExceeded, Ended},
 	} {
 		if errors.Is(err, of.cause) {

@@ -37,7 +37,6 @@ func TestOf(t *testing.T) {
 		{"busy with answers", &engine.AnswersError{}, failure.Busy},
 		{"unavailable", engine.ErrUnavailable, failure.Busy},
 		{"disk", &engine.DiskError{}, failure.DiskFull},
-		{"read-only", engine.ErrReadOnly, failure.ReadOnly},
 		{"data loss", engine.ErrDataLoss, failure.DataLoss},
 		{"shutdown", httpd.ErrStopping, failure.Stopping},
 		{"gone", context.Canceled, failure.Ended},
@@ -46,7 +45,7 @@ func TestOf(t *testing.T) {
 		{"gone while it was written", fmt.Errorf("%w; %w", context.Canceled, engine.ErrUncertain), failure.Uncertain},
 		{"recorded", &engine.RecordedError{Cause: engine.ErrBusy}, failure.Recorded},
 		{"recorded, then uncertain", &engine.RecordedError{Cause: engine.ErrUncertain}, failure.Recorded},
-		{"recorded, then damaged", &engine.RecordedError{Cause: engine.ErrReadOnly}, failure.RecordedLoss},
+		{"recorded, then damaged", &engine.RecordedError{Cause: engine.ErrDataLoss}, failure.RecordedLoss},
 	} {
 		if got := failure.Of(fmt.Errorf("on the way: %w", c.err)); got.Kind != c.want || got.Logged() != (c.want == failure.Internal || c.want == failure.DataLoss) {
 			t.Errorf("%s: kind %d, logged %v, want kind %d", c.name, got.Kind, got.Logged(), c.want)

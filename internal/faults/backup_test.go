@@ -76,7 +76,7 @@ func TestBackedUp(t *testing.T) {
 	}
 	for n := range copies {
 		path := w.restored(t, config, filepath.Join(folder, fmt.Sprint("whole", n)), shown[n])
-		if !examine(t, w, path, shown[n]).served {
+		if !examine(t, w, path, shown[n], nil).served {
 			t.Errorf("backup %d was not served", n)
 		}
 	}

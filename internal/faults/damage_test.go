@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -70,8 +71,9 @@ func identity(t *testing.T, path string) []byte {
 	return binary.BigEndian.AppendUint64(id, uint64(made.Btime.Sec)*1e9+uint64(made.Btime.Nsec))
 }
 
-// A page of each kind is damaged, in different ways, while the process is down: the start
-// is refused and says what to do, or what is served is correct.
+// A page of each kind is damaged, in different ways, while the process is down: the start is refused, or
+// the server ends when it reads the page, and the next start is refused or makes an index anew. All say
+// what to do, and what is served is correct.
 func TestDamagedPages(t *testing.T) {
 	t.Parallel()
 	s := newSample(t)
@@ -81,14 +83,12 @@ func TestDamagedPages(t *testing.T) {
 	}{
 		{"zeros", func(p []byte) { clear(p) }},
 		{"noise", func(p []byte) { copy(p, noise(1, len(p))) }},
-		{"noise after the header", func(p []byte) { copy(p[pageHeader:], noise(2, len(p)-pageHeader)) }},
 		{"another page", func(p []byte) { copy(p, s.used[s.pages.at["log leaf"]*s.pages.size:][:len(p)]) }},
-		{"a count too high", func(p []byte) { p[10], p[11] = 0xff, 0x0f }},
 	}
-	var served, refused, said atomic.Int64
+	var served, refused, ended atomic.Int64
 	t.Cleanup(func() {
-		t.Logf("%d files were refused and %d served, with %d answers that a task cannot be read", refused.Load(), served.Load(), said.Load())
-		if served.Load() == 0 || refused.Load() == 0 || said.Load() == 0 {
+		t.Logf("%d files were refused at once; of %d servers on others %d ended", refused.Load(), served.Load(), ended.Load())
+		if served.Load() == 0 || refused.Load() == 0 || ended.Load() == 0 {
 			t.Error("want some of each")
 		}
 	})
@@ -103,16 +103,93 @@ func TestDamagedPages(t *testing.T) {
 					way.damage(file[s.pages.at[name]*s.pages.size:][:s.pages.size])
 					return file
 				})
-				f := examine(t, s.w, path, s.w.all())
+				f := examine(t, s.w, path, s.w.all(), nil)
 				if f.served {
 					served.Add(1)
-					said.Add(int64(f.said))
 				} else {
 					refused.Add(1)
+				}
+				if f.ended {
+					ended.Add(1)
 				}
 				struck(t, 1)
 			})
 		}
+	}
+}
+
+// A page is damaged under a server: it ends when it reads the page, and names the next step. The next
+// start makes an index anew, and refuses the file for any other page, again and again.
+func TestDamagedWhileServed(t *testing.T) {
+	t.Parallel()
+	s := newSample(t)
+	for _, name := range []string{"task leaf", "log leaf", "list leaf"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			at, known := s.pages.at[name]
+			if !known {
+				t.Fatalf("the sample has no %s", name)
+			}
+			path := s.write(t, func(file []byte) []byte { return file })
+			f := examine(t, s.w, path, s.w.all(), func() {
+				file := must(os.OpenFile(path, os.O_WRONLY, 0))(t)
+				_, err := file.WriteAt(make([]byte, s.pages.size), int64(at*s.pages.size))
+				need(t, errors.Join(err, file.Close()))
+			})
+			if !f.ended || f.mended != (name == "list leaf") {
+				t.Errorf("the server has ended: %t, and its index was made anew: %t", f.ended, f.mended)
+			}
+			struck(t, 1)
+		})
+	}
+}
+
+// A bug of this program in the middle of a commit costs a restart, and no data.
+func TestPlantedBug(t *testing.T) {
+	t.Parallel()
+	for _, point := range []string{atWrite, atWriteMeta, atSyncMeta} {
+		t.Run(point, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			s := w.start()
+			l := w.load()
+			w.reached(15)
+			w.ending.Store(true)
+			w.fault(point, syscall.Errno(9999), 0, true)
+			if !s.ends(endBound) {
+				t.Fatalf("the server continues:\n%s", s.said())
+			}
+			l.stop()
+			struck(t, w.strikes())
+			hasFailed(t, s, w.store, "a planted bug")
+			w.ending.Store(false)
+			w.start()
+			w.live.stop()
+			if said := w.live.said(); !strings.Contains(said, "that was a bug of this program") || !strings.Contains(said, "a planted bug") {
+				t.Errorf("the server does not say that it has a bug:\n%s", said)
+			}
+			w.again()
+		})
+	}
+}
+
+// hasFailed checks the end of a server whose store has failed: the exit code, the line that says so, and the
+// mark for the next process.
+func hasFailed(t *testing.T, s *server, path string, says ...string) {
+	t.Helper()
+	exit, is := errors.AsType[*exec.ExitError](s.err)
+	if !is || exit.ExitCode() != 2 {
+		t.Errorf("the server ended with %v, want exit code 2", s.err)
+	}
+	lines := strings.Split(strings.TrimSpace(s.said()), "\n")
+	last := lines[len(lines)-1]
+	for _, part := range append(says, "a2a-server: store is damaged: "+path, "a2a-server store restore BACKUP --data "+filepath.Dir(path)) {
+		if !strings.Contains(last, part) {
+			t.Errorf("the last line is %q, want one with %q", last, part)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".failed")); err != nil {
+		t.Errorf("the mark of the failure: %v", err)
 	}
 }
 
@@ -147,7 +224,7 @@ func TestDamagedValues(t *testing.T) {
 					bad[at] ^= 0x04
 					return bytes.ReplaceAll(file, value, bad)
 				})
-				f := examine(t, s.w, path, s.w.all())
+				f := examine(t, s.w, path, s.w.all(), nil)
 				if !f.served || f.said > 1 || f.right+f.said != len(s.w.all()) {
 					t.Errorf("served %t, %d of %d tasks right and %d unreadable; want all right but one at most", f.served, f.right, len(s.w.all()), f.said)
 				}
@@ -176,7 +253,7 @@ func TestCut(t *testing.T) {
 		t.Run(fmt.Sprintf("%d of %d", n, cuts), func(t *testing.T) {
 			t.Parallel()
 			path := s.write(t, func(file []byte) []byte { return file[:at] })
-			if examine(t, s.w, path, s.w.all()).served {
+			if examine(t, s.w, path, s.w.all(), nil).served {
 				t.Errorf("a file that was cut at %d of its %d bytes is served", at, len(s.used))
 			}
 			struck(t, 1)
@@ -187,15 +264,17 @@ func TestCut(t *testing.T) {
 // found is what became of a file that may be damaged.
 type found struct {
 	served bool
-	right  int // errands that are there as they were shown
-	said   int // of which the server says that it cannot read them
-	listed int // tasks that are listed as damaged
+	ended  bool // the server, when it read the damage
+	mended bool // by the next process
+	right  int  // errands that are there as they were shown
+	said   int  // of which the server says that it cannot read them
+	listed int  // tasks that are listed as damaged
 }
 
 // examine starts the program on a file and asks for errands that were shown when it was
 // whole. It fails the test when the program neither serves nor says what to do, and when
-// something that it serves is wrong.
-func examine(t *testing.T, w *world, path string, shown []*errand) (f found) {
+// something that it serves is wrong. damage is called when the program serves; nil: the file is damaged.
+func examine(t *testing.T, w *world, path string, shown []*errand, damage func()) (f found) {
 	t.Helper()
 	s := startServer(t, w.binary, w.control, nil, "--data", filepath.Dir(path), "--store", "bolt:"+path, "--limits-grace", "1s")
 	defer s.kill()
@@ -207,6 +286,9 @@ func examine(t *testing.T, w *world, path string, shown []*errand) (f found) {
 		return f
 	}
 	f.served = true
+	if damage != nil {
+		damage()
+	}
 	c := newClient(s.url)
 	defer c.close()
 	ctx, cancel := context.WithTimeout(context.Background(), soonBound)
@@ -256,11 +338,51 @@ func examine(t *testing.T, w *world, path string, shown []*errand) (f found) {
 	if f.listed, err = listAgain(ctx, c, len(w.all())+1, len(shown)-older); err != nil {
 		wrong = append(wrong, err)
 	}
+	if _, err := os.Stat(filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".failed")); err == nil {
+		if f.ended = s.ends(endBound); !f.ended {
+			t.Fatalf("the server continues:\n%s", s.said())
+		}
+		hasFailed(t, s, path)
+		f.mended = restarted(t, w, path, shown)
+		return f
+	}
 	if len(wrong) > 0 {
 		t.Errorf("%d of %d that were shown are wrong now, and of %d the server says that it cannot read them; the first: %v", len(wrong), len(shown), f.said, wrong[0])
 	}
 	s.sound()
 	return f
+}
+
+// restarted starts the program twice on a file whose server has failed, and reports whether it serves. It
+// then has everything that was shown.
+func restarted(t *testing.T, w *world, path string, shown []*errand) (served bool) {
+	t.Helper()
+	for n := range 2 {
+		s := startServer(t, w.binary, w.control, nil, "--data", filepath.Dir(path), "--store", "bolt:"+path, "--limits-grace", "1s")
+		if s.url == "" {
+			hasFailed(t, s, path)
+			s.sound()
+			continue
+		}
+		served = true
+		c := newClient(s.url)
+		ctx, cancel := context.WithTimeout(context.Background(), soonBound)
+		for _, e := range shown {
+			if err := readAgain(ctx, c, e); err != nil {
+				t.Error(err)
+			}
+		}
+		if _, err := listAgain(ctx, c, len(w.all())+1, len(shown)); err != nil {
+			t.Error(err)
+		}
+		cancel()
+		c.close()
+		s.stop()
+		if said := s.said(); strings.Contains(said, "was made again from the tasks") != (n == 0) {
+			t.Errorf("at start %d the server says:\n%s", n, said)
+		}
+	}
+	return served
 }
 
 // errSaid says that the server says that it cannot read a task.

@@ -53,7 +53,7 @@ var replacements = []replacement{
 const controlEnv = "FAULTS_CONTROL"
 
 // strikeSource is added to the library. The file "control" in the folder is one line: a
-// point, an error number (0: none), a delay, and whether it is only for once; without
+// point, an error number (0: none; 9999: a panic), a delay, and whether it is only for once; without
 // the file nothing happens. Each strike is a line of the file "strikes".
 const strikeSource = `package bbolt
 
@@ -95,8 +95,11 @@ func strike(point string) error {
 	_, _ = f.WriteString(point + "\n")
 	_ = f.Close()
 	time.Sleep(delay)
-	if errno == 0 {
+	switch {
+	case errno == 0:
 		return nil
+	case errno == 9999:
+		panic("a planted bug")
 	}
 	return &os.PathError{Op: point, Path: "disk", Err: syscall.Errno(errno)}
 }

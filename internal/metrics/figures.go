@@ -122,9 +122,9 @@ func (s *Survey) look(ctx context.Context) (f Figures, err error) {
 	}
 	f.FailedMessages, f.FailedSummaries, err = s.Failed(ctx)
 	errs = append(errs, err)
-	if f.States, err = s.Store.States(ctx); err == nil {
-		f.Counted = true // else an index is being rebuilt
-	}
+	f.States, err = s.Store.States(ctx)
+	f.Counted = err == nil
+	errs = append(errs, err)
 	if s.Usage != nil {
 		f.Used, f.Free, f.FreeKnown, err = s.Usage(ctx)
 		f.Sized = true

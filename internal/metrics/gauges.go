@@ -25,7 +25,6 @@ var (
 	turns    = description("turns", "Tasks that run.")
 	long     = description("turns_long", "Tasks that have run for more than a second.")
 	queue    = description("queue_tasks", "Tasks that wait for their turn.")
-	rebuilds = description("store_rebuilds_total", "Damaged indexes of the store that were rebuilt: the disk returns bad data.")
 	pending  = description("approvals_pending", "Approvals that wait for a decision, at most 100000.")
 	oldest   = description("approvals_oldest_pending_seconds", "How long the oldest pending approval has waited; 0: none waits.")
 	damaged  = description("tasks_damaged", "Damaged tasks that were met since the start.")
@@ -46,7 +45,7 @@ var (
 // Describe implements [prometheus.Collector].
 func (g *gauges) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		ready, draining, streams, turns, long, queue, rebuilds, pending, oldest, damaged, tasks,
+		ready, draining, streams, turns, long, queue, pending, oldest, damaged, tasks,
 		pushes, givenUp, webhooks, messages, waiting, failed, used, limit, backup, held, free,
 	} {
 		to <- d
@@ -64,7 +63,6 @@ func (g *gauges) Collect(to chan<- prometheus.Metric) {
 	s.gauge(turns, float64(load.Turns))
 	s.gauge(long, float64(load.Long))
 	s.gauge(queue, float64(load.Waiting))
-	s.counter(rebuilds, c.Rebuilds())
 	if counted, on := c.Push(); on {
 		s.counter(pushes, counted.Delivered, "ok")
 		s.counter(pushes, counted.Failed, "error")

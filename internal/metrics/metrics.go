@@ -47,7 +47,6 @@ type Config struct {
 	Held     func() bool // the store was restored and waits for its operator
 	Load     func() engine.Load
 	Streams  func() int // that are open
-	Rebuilds func() uint64
 	Figures  func(context.Context) (Figures, error)
 
 	Push          func() (counted push.Stats, on bool)

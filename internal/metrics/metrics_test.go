@@ -28,7 +28,7 @@ import (
 // filled returns metrics of which each has a value.
 func filled() *metrics.Metrics {
 	m := metrics.New(metrics.Config{
-		Version: "1.2.3", Ready: func() bool { return true }, Draining: func() bool { return false }, Held: func() bool { return false }, Streams: func() int { return 2 }, Rebuilds: func() uint64 { return 0 },
+		Version: "1.2.3", Ready: func() bool { return true }, Draining: func() bool { return false }, Held: func() bool { return false }, Streams: func() int { return 2 },
 		Load: func() engine.Load { return engine.Load{Turns: 3, Long: 1, Waiting: 4} },
 		Figures: func(context.Context) (metrics.Figures, error) {
 			return metrics.Figures{

@@ -14,7 +14,6 @@ import (
 	"a2a-server/store"
 	"a2a-server/store/boltstore/internal/backup"
 	"a2a-server/store/boltstore/internal/boltfile"
-	"a2a-server/store/boltstore/internal/layout"
 	"a2a-server/store/boltstore/internal/writer"
 )
 
@@ -53,18 +52,22 @@ func (db *DB) Backup(ctx context.Context, to io.Writer) (Backup, error) {
 // BackedUp records that a backup of a moment was verified, so that [DB.LastBackup] knows it after a
 // restart. An older moment than the newest changes nothing.
 func (db *DB) BackedUp(ctx context.Context, moment time.Time) error {
-	return writer.PutBackup(ctx, db.writer, store.MillisOf(moment))
+	ms := store.MillisOf(moment)
+	if err := writer.PutBackup(ctx, db.writer, ms); err != nil {
+		return err
+	}
+	for newest := db.backup.Load(); newest < uint64(ms) && !db.backup.CompareAndSwap(newest, uint64(ms)); {
+		newest = db.backup.Load()
+	}
+	return nil
 }
 
 // LastBackup returns the moment of the newest backup that was verified, in UTC; zero: none is known.
-func (db *DB) LastBackup(ctx context.Context) (at time.Time, err error) {
-	err = db.file.View(ctx, func(im *boltfile.Image) error {
-		if ms := layout.ReadU64(im.Bucket(layout.BucketMeta).Get(layout.KeyBackup)); ms > 0 {
-			at = store.Millis(ms).Time()
-		}
-		return nil
-	})
-	return at, err
+func (db *DB) LastBackup() (at time.Time) {
+	if ms := db.backup.Load(); ms > 0 {
+		at = store.Millis(ms).Time()
+	}
+	return at
 }
 
 // BackupPlain writes a backup of the file at path, which nothing writes: that of a store that is
@@ -149,9 +152,6 @@ func (o Options) begin(ctx context.Context, path string, b Backup, begin func(co
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	if err := db.writer.WaitForIndexes(ctx); err != nil {
-		return err
-	}
 	h, err := db.Handle() //nolint:contextcheck // likewise
 	if err != nil {
 		return err

@@ -364,50 +364,6 @@ func TestDamagedRows(t *testing.T) {
 	refuses(t, d.h, b, store.ErrDataLoss)
 }
 
-// When the writer meets a page that is damaged it writes nothing more, and says so. What
-// can be read is served.
-func TestWriterMeetsDamage(t *testing.T) {
-	t.Parallel()
-	for _, bucket := range []string{"log", "task", "row"} {
-		t.Run(bucket, func(t *testing.T) {
-			t.Parallel()
-			path := sample(t)
-			db, h := handled(boltstore.Open(path))
-			create, end := turn(anonymous)
-			end.Rows = []store.RowChange{{Kind: "k", Key: []byte("key"), Value: noise(6000)}}
-			commit(h, create, end)
-			d := &damaged{db: db, h: h, path: path}
-			d.open(t)
-			keys, values := d.values(t, bucket)
-			last := values[len(values)-1]
-			for at := 0; at < len(d.bytes); at += 4096 {
-				if page := d.bytes[at:][:4096]; bytes.Contains(page, last[:min(len(last), 400)]) && bytes.Contains(page, keys[len(keys)-1]) {
-					must(d.file.WriteAt(make([]byte, 4096), int64(at)))
-				}
-			}
-			next, _ := turn(anonymous)
-			next.Rows = []store.RowChange{{Kind: "k", Key: []byte("another"), Value: []byte("row")}}
-			for range 3 {
-				refuses(t, h, next, store.ErrReadOnly)
-			}
-			if err := db.Err(); err != nil {
-				t.Errorf("Err() = %v, want nil: it serves what can be read", err)
-			}
-			if err := db.Trouble(); !errors.Is(err, store.ErrReadOnly) {
-				t.Errorf("Trouble() = %v, want ErrReadOnly", err)
-			}
-			if bucket == "row" {
-				if _, err := h.Read(t.Context(), store.System(), create.Task, store.After(0), store.Limit{}); err != nil {
-					t.Errorf("Read() = %v", err)
-				}
-			}
-			if err := db.Close(); err != nil {
-				t.Errorf("Close() = %v", err)
-			}
-		})
-	}
-}
-
 // A task that cannot be found any more, because the key of its header was changed, is
 // listed as damaged, and hides none of those after it.
 func TestDamagedKey(t *testing.T) {

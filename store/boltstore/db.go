@@ -3,8 +3,13 @@ package boltstore
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime/debug"
 	"strings"
 	"sync/atomic"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
 
 	"a2a-server/store"
 	"a2a-server/store/boltstore/internal/boltfile"
@@ -20,6 +25,8 @@ type DB struct {
 	commits     *recorder
 	incarnation uint64
 	newest      atomic.Uint64 // epoch of the newest handle
+	backup      atomic.Uint64 // moment of the newest backup that was verified, in milliseconds; 0: none is known
+	failed      *failed       // the check at open; nil: no transaction had failed
 
 	tails  *tail.Hub
 	ofRows store.Watchers[string]
@@ -39,38 +46,49 @@ func (db *DB) Note() string {
 // [Options.Restore] makes, and stays when a released store is moved.
 func (db *DB) Incarnation() uint64 { return db.incarnation }
 
-// Err returns nil while the store works, and then why it has ended: store.ErrDamaged when
-// the outcome of a commit is unknown, store.ErrClosed after Close.
+// Err returns nil while the store works, and then why it has ended for good. store.ErrDamaged: a
+// transaction met damage or a bug, and the error is a *[DamageError], or the outcome of a commit is
+// unknown. All calls return it. After a *[DamageError] the process has to end before the file can be
+// opened again: the database below may keep its locks, and keeps the lock of the file.
+// store.ErrClosed: Close was called.
 func (db *DB) Err() error { return db.file.Err() }
 
 // Trouble returns the error that keeps the store from writing, or nil. After
-// store.ErrUnavailable the store recovers by itself when the cause is gone, after
-// store.ErrReadOnly never. [DB.Err] returns the error that ends the store for good.
+// store.ErrUnavailable the store recovers by itself when the cause is gone. [DB.Err] returns the
+// error that ends the store for good.
 func (db *DB) Trouble() error { return db.writer.Trouble() }
 
-// Rebuilds returns how often derived buckets have been found damaged, or incomplete, since the
-// store was opened. A growing number means that the disk has returned a bad page: tell the
-// operator.
-func (db *DB) Rebuilds() uint64 { return db.writer.Rebuilds() }
+// Failed returns the result of the check if a transaction had failed the last time the file was open: a text
+// for the operator, and the panic with its stack. The text is "" if none had failed.
+func (db *DB) Failed() (text, panicked string) {
+	if db.failed == nil {
+		return "", ""
+	}
+	return db.failed.text(db.file.Path()), db.failed.mark.Panic
+}
+
+// mark returns the mark of a failure.
+func (db *DB) mark(p any) boltfile.Mark {
+	return boltfile.Mark{Incarnation: db.incarnation, Time: time.Now().UTC(), Panic: fmt.Sprintf("%v\n%s", p, debug.Stack()), Backup: db.LastBackup()}
+}
+
+// DamageError is the store.ErrDamaged of a file that is damaged, or in which a transaction met a bug
+// of this program. Its text is a line that names the damage and the next step.
+type DamageError = boltfile.DamageError
 
 // Usage returns how many bytes of the file are in use, as limits of the disk count them, and how
 // many the disk has free; known is false if the system does not say that.
 func (db *DB) Usage(ctx context.Context) (used, free uint64, known bool, err error) {
 	free, known = db.file.DiskFree()
-	err = db.file.View(ctx, func(im *boltfile.Image) error {
-		used = uint64(max(0, im.Size()-db.file.FreeBytes()))
+	err = db.file.View(ctx, func(tx *bolt.Tx) error {
+		used = uint64(max(0, tx.Size()-db.file.FreeBytes()))
 		return nil
 	})
 	return used, free, known, err
 }
 
-// Rebuild rebuilds live, list, list.ctx and rowidx from the headers and the rows, as the store
-// does when it meets damage in them, and returns when that is done. If the file is sound,
-// nothing observable changes, but lists are store.ErrUnavailable meanwhile.
-func (db *DB) Rebuild(ctx context.Context) error { return db.writer.Rebuild(ctx) }
-
-// Close commits and answers the queued batches, ends the writer and closes the file.
-// Afterwards all handles are closed. A second call does nothing.
+// Close commits and answers the queued batches, ends the writer and closes the file, unless a
+// *[DamageError] has ended the store. Afterwards all handles are closed. A second call does nothing.
 func (db *DB) Close() error {
 	if !db.file.Shut() {
 		return nil

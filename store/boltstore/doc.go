@@ -1,8 +1,8 @@
 // Package boltstore keeps tasks in one bbolt file. It owns the file: its layout, its one
 // writer and its caches in memory. It does not know the meaning of an event or a row.
 //
-// The packages below it, from the bottom: [boltfile], the open file and its pages; [layout], keys
-// and values; internal/read, the reads; [counts] and [tail], what readers keep in memory; [writer].
+// The packages below it, from the bottom: [boltfile], the open file; [layout], keys and values;
+// internal/pages, the check of pages; internal/read, the reads; [counts] and [tail], the caches of readers; [writer].
 // Package internal/backup copies a file that is written, and makes a file of the copy. A [DB] puts them together, and a [Handle] is an
 // instance's access.
 //
@@ -22,8 +22,8 @@
 //	due       time owner kind key → payload
 //	audit     n → task, entry
 //
-// live, list, list.ctx and rowidx are derived: [DB.Rebuild] rebuilds them from task and row.
-// Damaged derived buckets are moved to the bucket dropped, which is never read.
+// live, list, list.ctx and rowidx are derived: Open makes them from task and row when the file was
+// restored, or they are damaged. Damaged derived buckets are moved to the bucket dropped, which is never read.
 //
 // A log value carries its number k within its task and the positions of its task's values k−1
 // and k−lowbit(k), so that any value is found in O(log² k) reads and a replay costs a read per
@@ -44,22 +44,18 @@
 //
 // Log values, headers, rows, due payloads and audit entries end in a checksum over their
 // bucket, key and contents; the head of a log value has its own, because a walk reads only
-// heads. Nothing in a derived bucket can be wrong unnoticed, but an entry may be missing.
-//
-// A damaged value affects only its task: reading the task and writing to it is
+// heads. A damaged value affects only its task: reading the task and writing to it is
 // store.ErrDataLoss, and a list shows it as damaged and all other tasks as they are.
 //
-// A page of bbolt has no checksum, but its parts have to fit: their number, their places, the
-// order of keys, and the references to the page. bbolt checks none of it. So readers do not
-// use bbolt for trees but [boltfile.Image], which checks all pages on the way before it reports a
-// missing key, and each page that a list passes; and the writer checks the pages on the way to
-// a key before bbolt changes it ([boltfile.Changing]). The contents of a damaged page are
-// store.ErrDataLoss. A damaged page of a derived bucket is dropped with its bucket, by a
-// reader or by the writer: all four are made again in slices, from task and row, and lists are
-// store.ErrUnavailable until then. When the writer finds a damaged page of another bucket, it
-// never writes again: store.ErrReadOnly ([DB.Trouble]). A person has to restore a backup.
-// Without the newest meta page nothing can be read either: the older meta page lacks all
-// commits acknowledged since. At a start the record beside the store tells whether there were any.
+// A page of bbolt has no checksum, and bbolt trusts its pages: where one is damaged, it panics, faults,
+// or returns wrong keys. After a panic or a fault in a transaction the process does nothing more with
+// the file ([boltfile.File.Break]), and leaves the mark .NAME.failed beside it. The next [Options.Open]
+// then reads every page ([pages.Image.Check]). A file in which only derived buckets are damaged gets
+// new ones, made from task and row; a file with other damage is refused; and of a sound file [DB.Failed]
+// says that the program has a bug. A backup checks the pages that it copies.
+//
+// Without the newest meta page the older one lacks all commits acknowledged since. At a start the record
+// beside the store tells whether there were any.
 //
 // # Writing
 //

@@ -20,7 +20,9 @@ import (
 type contents struct {
 	incarnation uint64
 	epoch       uint64
-	rebuilding  bool // derived buckets are incomplete
+	backup      store.Millis // moment of the newest backup that was verified; 0: none is known
+	incomplete  bool         // the derived buckets have to be made
+	damaged     bool         // likewise, because they are damaged; known from [afterFailure]
 }
 
 // prepare refuses a file that is not a store, or of another format, and records which file it is.
@@ -31,44 +33,52 @@ func (c *contents) prepare(file *boltfile.File) (err error) {
 			err = boltfile.DamagedFile(file.Path(), p)
 		}
 	}()
-	if ready, err := c.examine(file); err != nil || ready {
+	ready := false
+	err = file.Bolt().View(func(tx *bolt.Tx) error {
+		ready, err = c.examine(file, tx)
+		return err
+	})
+	if err != nil {
 		return err
 	}
-	return file.Bolt().Update(func(tx *bolt.Tx) error {
-		meta := tx.Bucket(layout.BucketMeta)
-		return errors.Join(meta.Delete(layout.KeyReleased), meta.Put(layout.KeyFile, file.Identity()))
-	})
+	if !ready || c.damaged {
+		if err := file.Bolt().Update(func(tx *bolt.Tx) error {
+			meta := tx.Bucket(layout.BucketMeta)
+			if err := errors.Join(meta.Delete(layout.KeyReleased), meta.Put(layout.KeyFile, file.Identity())); err != nil || !c.damaged {
+				return err
+			}
+			return drop(tx)
+		}); err != nil {
+			return fmt.Errorf("open store %s: %w", file.Path(), err)
+		}
+	}
+	if c.incomplete || c.damaged {
+		return derive(file.Bolt())
+	}
+	return nil
 }
 
-// examine refuses what prepare refuses, and reports whether prepare has nothing to change.
-func (c *contents) examine(file *boltfile.File) (ready bool, err error) {
-	err = file.Bolt().View(func(tx *bolt.Tx) error {
-		if err := boltfile.NewImage(tx).CheckBase(layout.BucketDropped); err != nil { // before bbolt looks for a bucket: it would follow a page that refers to itself
-			return boltfile.DamagedFile(file.Path(), err)
-		}
-		if err := checkBuckets(file.Path(), tx); err != nil {
-			return err
-		}
-		meta := tx.Bucket(layout.BucketMeta)
-		have := layout.ReadU64(meta.Get(layout.KeyFormat))
-		if have == 0 {
-			return boltfile.DamagedFile(file.Path(), "it has no format")
-		}
-		if err := layout.CheckFormat("store "+file.Path(), have); err != nil {
-			return err
-		}
-		if meta.Get(layout.KeyRebuild) != nil {
-			c.rebuilding = true
-		}
-		c.incarnation, c.epoch = layout.ReadU64(meta.Get(layout.KeyIncarnation)), layout.ReadU64(meta.Get(layout.KeyEpoch))
-		known := meta.Get(layout.KeyFile)
-		if err := checkVersion(file, known, meta.Get(layout.KeyReleased) != nil, commitRecord{c.incarnation, c.epoch, uint64(tx.ID())}); err != nil {
-			return err
-		}
-		ready = bytes.Equal(known, file.Identity())
-		return nil
-	})
-	return ready, err
+// examine refuses what prepare refuses, and reports whether the file says which file it is.
+func (c *contents) examine(file *boltfile.File, tx *bolt.Tx) (ready bool, err error) {
+	if err := checkBuckets(file.Path(), tx); err != nil {
+		return false, err
+	}
+	meta := tx.Bucket(layout.BucketMeta)
+	have := layout.ReadU64(meta.Get(layout.KeyFormat))
+	if have == 0 {
+		return false, boltfile.DamagedFile(file.Path(), "it has no format")
+	}
+	if err := layout.CheckFormat("store "+file.Path(), have); err != nil {
+		return false, err
+	}
+	c.incomplete = meta.Get(layout.KeyRebuild) != nil
+	c.incarnation, c.epoch = layout.ReadU64(meta.Get(layout.KeyIncarnation)), layout.ReadU64(meta.Get(layout.KeyEpoch))
+	c.backup = store.Millis(layout.ReadU64(meta.Get(layout.KeyBackup)))
+	known := meta.Get(layout.KeyFile)
+	if err := checkVersion(file, known, meta.Get(layout.KeyReleased) != nil, commitRecord{c.incarnation, c.epoch, uint64(tx.ID())}); err != nil {
+		return false, err
+	}
+	return bytes.Equal(known, file.Identity()), nil
 }
 
 // Check returns why [Options.Open] would refuse the file at path, as far as reading it shows. It
@@ -83,16 +93,16 @@ func Check(path string, each func(*store.Header)) error {
 		return fmt.Errorf("open store: %w", err)
 	}
 	_ = file.Close() // nothing was written
-	return boltfile.OpenPlain(path, func(file *boltfile.File) error {
-		if _, err := new(contents).examine(file); err != nil || each == nil {
+	if _, err := afterFailure(path); err != nil {
+		return err
+	}
+	return boltfile.OpenPlain(path, func(file *boltfile.File, tx *bolt.Tx) error {
+		if _, err := new(contents).examine(file, tx); err != nil || each == nil {
 			return err
 		}
-		return file.Bolt().View(func(tx *bolt.Tx) error {
-			tasks := boltfile.NewImage(tx).Bucket(layout.BucketTask).Cursor()
-			for k, v := tasks.First(); k != nil; k, v = tasks.Next() {
-				if t, err := layout.DecodeHeader(store.TaskID(k), v); err == nil && t.Visible() {
-					each(&t.Header)
-				}
+		return tx.Bucket(layout.BucketTask).ForEach(func(k, v []byte) error {
+			if t, err := layout.DecodeHeader(store.TaskID(k), v); err == nil && t.Visible() {
+				each(&t.Header)
 			}
 			return nil
 		})

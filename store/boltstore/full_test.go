@@ -94,8 +94,6 @@ func fullChild(name, path string) error {
 		return reserveOrder(path)
 	case "growth":
 		return growFull(path)
-	case "drop":
-		return dropRefused(path)
 	}
 	signal.Ignore(syscall.SIGXFSZ)
 	db, h := handled(boltstore.Options{Ahead: fullCases[name]}.Open(path))
@@ -244,6 +242,11 @@ func reserveLeft(path string) error {
 // fillToReserve makes what was taken ahead all that there is on the disk, and creates
 // tasks until they are refused.
 func fillToReserve(h store.Handle, path string) error {
+	for range 2 { // a new file has less than the reserve ahead
+		create, _ := turn(store.Owner("t", "filler"))
+		create.Events = append(create.Events, store.Event{Kind: "k", Data: noise(1 << 20)})
+		commit(h, create)
+	}
 	info := must(os.Stat(path))
 	need(limitFiles(uint64(info.Size()))) // what was taken ahead is all there is
 	size := 64 << 10

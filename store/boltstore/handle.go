@@ -5,8 +5,9 @@ import (
 	"sync"
 	"sync/atomic"
 
+	bolt "go.etcd.io/bbolt"
+
 	"a2a-server/store"
-	"a2a-server/store/boltstore/internal/boltfile"
 	"a2a-server/store/boltstore/internal/counts"
 	"a2a-server/store/boltstore/internal/read"
 )
@@ -64,9 +65,6 @@ func (h *Handle) Err() error { return h.db.Err() }
 // Trouble calls [DB.Trouble].
 func (h *Handle) Trouble() error { return h.db.Trouble() }
 
-// Rebuilds calls [DB.Rebuilds].
-func (h *Handle) Rebuilds() uint64 { return h.db.Rebuilds() }
-
 // Incarnation calls [DB.Incarnation].
 func (h *Handle) Incarnation() uint64 { return h.db.Incarnation() }
 
@@ -74,11 +72,11 @@ func (h *Handle) alive() error {
 	if h.closed.Load() {
 		return store.ErrClosed
 	}
-	return nil
+	return h.db.file.Failure()
 }
 
 // view reads the file for a handle that is open.
-func (h *Handle) view(ctx context.Context, fn func(im *boltfile.Image) error) error {
+func (h *Handle) view(ctx context.Context, fn func(tx *bolt.Tx) error) error {
 	if err := h.alive(); err != nil {
 		return err
 	}
@@ -134,8 +132,8 @@ func (h *Handle) Tasks(ctx context.Context, s store.Scope, q store.Query) (page 
 	if s.IsZero() {
 		return store.TaskPage{}, nil
 	}
-	err = h.view(ctx, func(im *boltfile.Image) (err error) {
-		page, err = read.Tasks(im, s, q, at, h.db.counts.Total)
+	err = h.view(ctx, func(tx *bolt.Tx) (err error) {
+		page, err = read.Tasks(tx, s, q, at, h.db.counts.Total)
 		return err
 	})
 	if err != nil {
@@ -146,11 +144,8 @@ func (h *Handle) Tasks(ctx context.Context, s store.Scope, q store.Query) (page 
 
 // States counts the tasks of all owners; see [store.Counter].
 func (h *Handle) States(ctx context.Context) (n store.States, err error) {
-	err = h.view(ctx, func(im *boltfile.Image) error {
-		if err := read.CheckIndexes(im); err != nil {
-			return err
-		}
-		n = h.db.counts.All(im)
+	err = h.view(ctx, func(tx *bolt.Tx) error {
+		n = h.db.counts.All(tx)
 		return nil
 	})
 	return n, err
@@ -178,8 +173,8 @@ func (h *Handle) Rows(ctx context.Context, s store.Scope, q store.RowQuery) (sto
 // Due lists due work; see [store.Store].
 func (h *Handle) Due(ctx context.Context, now store.Millis, after store.DuePosition, limit int) (due []store.Due, next store.Millis, err error) {
 	limit = store.PageSize(limit)
-	err = h.view(ctx, func(im *boltfile.Image) (err error) {
-		due, next, err = read.Due(im, now, after, limit)
+	err = h.view(ctx, func(tx *bolt.Tx) (err error) {
+		due, next, err = read.Due(tx, now, after, limit)
 		return err
 	})
 	if err != nil {
@@ -191,8 +186,8 @@ func (h *Handle) Due(ctx context.Context, now store.Millis, after store.DuePosit
 // Audit lists the audit; see [store.AuditLog].
 func (h *Handle) Audit(ctx context.Context, after uint64, limit int) (entries []store.AuditEntry, err error) {
 	limit = store.PageSize(limit)
-	err = h.view(ctx, func(im *boltfile.Image) (err error) {
-		entries, err = read.Audit(im, after, limit)
+	err = h.view(ctx, func(tx *bolt.Tx) (err error) {
+		entries, err = read.Audit(tx, after, limit)
 		return err
 	})
 	return entries, err

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -96,66 +97,94 @@ func TestOpenLocked(t *testing.T) {
 	}
 }
 
-// When a round cannot be carried out, nobody is told that it was, everybody is told
-// something, and the store takes no more. What it has is served.
+// When a round cannot be carried out, nobody is told that it was, everybody is told the same error,
+// and the store does nothing more. The next process finds a sound file, and that this program has a bug.
 func TestRoundPanics(t *testing.T) {
 	t.Parallel()
-	t.Run("before its commit", func(t *testing.T) {
-		t.Parallel()
-		roundPanics(t, boltstore.PointApplied, store.ErrReadOnly, func(db *boltstore.DB) {
-			if err := db.Err(); err != nil {
-				t.Errorf("Err() = %v, want nil: nothing of it is unknown", err)
+	for name, at := range map[string]string{"before its commit": boltstore.PointApplied, "after its commit": boltstore.PointCommitted} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "store.db")
+			broken := false
+			db, h := handled(boltstore.Options{Ahead: -1, Hook: func(point string) {
+				if broken && point == at {
+					panic("a planted bug")
+				}
+			}}.Open(path))
+			good, _ := turn(anonymous)
+			commit(h, good)
+			broken = true
+			var commits []*store.Commit
+			for range 50 {
+				create, _ := turn(anonymous)
+				chunk := &store.Batch{Scope: store.System(), Task: good.Task, Fence: new(uint64(1)), Events: create.Events}
+				commits = append(commits, h.Append(context.Background(), create), h.Append(context.Background(), chunk))
 			}
-			if err := db.Trouble(); !errors.Is(err, store.ErrReadOnly) || !strings.Contains(err.Error(), "restore a backup") {
-				t.Errorf("Trouble() = %v, want ErrReadOnly, with what to do", err)
+			for _, c := range commits {
+				if _, err := c.Wait(); !errors.Is(err, store.ErrDamaged) {
+					t.Errorf("Wait() = %v, want ErrDamaged", err)
+				}
+			}
+			hasFailed(t, db, h, path, "a planted bug")
+			path = afterEnd(t, path)
+			for n := range 2 {
+				db, h := handled(boltstore.Open(path))
+				text, panicked := db.Failed()
+				if first := n == 0; strings.Contains(text, "a bug of this program") != first || strings.Contains(panicked, "a planted bug") != first || !first && text != "" {
+					t.Errorf("Failed() at opening %d = %q, %q", n, text, panicked)
+				}
+				if isMarked(path) {
+					t.Error("the mark is there")
+				}
+				if _, err := h.Read(context.Background(), store.System(), good.Task, store.AtSnapshot(), store.Limit{}); err != nil {
+					t.Errorf("Read() = %v, want the acknowledged task", err)
+				}
+				create, _ := turn(anonymous)
+				commit(h, create)
+				need(db.Close())
 			}
 		})
-	})
-	t.Run("after its commit", func(t *testing.T) {
-		t.Parallel()
-		roundPanics(t, boltstore.PointCommitted, store.ErrDamaged, func(db *boltstore.DB) {
-			if err := db.Err(); !errors.Is(err, store.ErrDamaged) {
-				t.Errorf("Err() = %v, want ErrDamaged: the outcome is unknown to whoever waited", err)
-			}
-		})
-	})
+	}
 }
 
-func roundPanics(t *testing.T, at string, want error, check func(*boltstore.DB)) {
+// hasFailed checks that a store has failed: all calls return its error, which says why and what to do,
+// and it can be closed.
+func hasFailed(t *testing.T, db *boltstore.DB, h store.Handle, path string, says ...string) {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "store.db")
-	broken := false
-	db, h := handled(boltstore.Options{Hook: func(point string) {
-		if broken && point == at {
-			panic("disk is gone")
+	err := db.Err()
+	if _, is := errors.AsType[*boltstore.DamageError](err); !is || !errors.Is(err, store.ErrDamaged) {
+		t.Fatalf("Err() = %v, want a DamageError", err)
+	}
+	for _, part := range append(says, path, "a2a-server store restore BACKUP --data "+filepath.Dir(path)) {
+		if !strings.Contains(err.Error(), part) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("Err() = %q, want a line with %q", err, part)
 		}
-	}}.Open(path))
-	good, _ := turn(anonymous)
-	commit(h, good)
-	broken = true
-	var commits []*store.Commit
-	for range 50 {
-		create, _ := turn(anonymous)
-		chunk := &store.Batch{Scope: store.System(), Task: good.Task, Fence: new(uint64(1)), Events: create.Events}
-		commits = append(commits, h.Append(context.Background(), create), h.Append(context.Background(), chunk))
-	}
-	for _, c := range commits {
-		if _, err := c.Wait(); !errors.Is(err, want) {
-			t.Errorf("Wait() = %v, want %v", err, want)
-		}
-	}
-	check(db)
-	if _, err := h.Read(context.Background(), store.System(), good.Task, store.AtSnapshot(), store.Limit{}); err != nil {
-		t.Errorf("Read() = %v, want what was committed before", err)
-	}
-	need(db.Close())
-	again := open(t, path)
-	if _, err := again.Read(context.Background(), store.System(), good.Task, store.AtSnapshot(), store.Limit{}); err != nil {
-		t.Errorf("after reopening: Read() = %v, want the acknowledged task", err)
 	}
 	create, _ := turn(anonymous)
-	if _, err := again.Append(context.Background(), create).Wait(); err != nil {
-		t.Errorf("after reopening: Append() = %v, want success", err)
+	for what, call := range map[string]func() error{
+		"Trouble": db.Trouble,
+		"Append":  func() error { _, err := h.Append(t.Context(), create).Wait(); return err },
+		"Read": func() error {
+			_, err := h.Read(t.Context(), store.System(), create.Task, store.After(0), store.Limit{})
+			return err
+		},
+		"Tasks":  func() error { _, err := h.Tasks(t.Context(), anonymous, store.Query{}); return err },
+		"Rows":   func() error { _, err := h.Rows(t.Context(), store.System(), store.RowQuery{Kind: "k"}); return err },
+		"Due":    func() error { _, _, err := h.Due(t.Context(), 1, "", 1); return err },
+		"Claim":  func() error { _, err := h.Claim(t.Context(), 1); return err },
+		"Delete": func() error { return h.Delete(t.Context(), store.System(), create.Task, nil) },
+		"Handle": func() error { _, err := db.Handle(); return err },
+		"Backup": func() error { _, err := db.Backup(t.Context(), io.Discard); return err },
+	} {
+		soon(t, what, func() {
+			if got := call(); !errors.Is(got, err) {
+				t.Errorf("%s() = %v, want the error of Err()", what, got)
+			}
+		})
+	}
+	soon(t, "Close()", func() { need(db.Close()) })
+	if !isMarked(path) {
+		t.Error("there is no mark beside the file")
 	}
 }
 

@@ -38,7 +38,8 @@ type Options struct {
 
 	// Ahead is the disk space that is allocated before it is needed, in bytes, so that a full
 	// disk is noticed before anything is written. At most an eighth of the free space of the
-	// disk is taken at a time. Defaults to 64 MiB; negative: none.
+	// disk is taken at a time, 1 MiB for a new file, and then as much as the file has, but 8 MiB.
+	// Defaults to 64 MiB; negative: none.
 	Ahead int64
 
 	// Committed, when set, is called by the writer after each commit, with the time it took. It
@@ -61,14 +62,19 @@ const (
 func Open(path string) (*DB, error) { return Options{}.Open(path) }
 
 // Open opens or creates the file at path. If the file is in use, of an unsupported format,
-// damaged or truncated, the error names the next step; in the last two cases it wraps
-// store.ErrDamaged.
+// damaged or truncated, the error names the next step; in the last two cases it is a *[DamageError].
+// If a transaction failed the last time the file was open, all of it is checked first, which reads
+// it once; see [DB.Failed].
 func (o Options) Open(path string) (*DB, error) {
 	if o.Running == nil {
 		began := time.Now()
 		o.Running = func() time.Duration { return time.Since(began) }
 	}
-	var has contents
+	earlier, err := afterFailure(path)
+	if err != nil {
+		return nil, err
+	}
+	has := contents{damaged: earlier != nil && earlier.derived != ""}
 	file, err := boltfile.Open(path, boltfile.Options{
 		InitialMmapSize: o.InitialMmapSize,
 		LockTimeout:     cmp.Or(o.LockTimeout, time.Second),
@@ -79,13 +85,18 @@ func (o Options) Open(path string) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db := &DB{file: file, incarnation: has.incarnation, commits: newRecorder(path, has.incarnation), tails: tail.New(cmp.Or(o.TailBytes, 64<<20)), counts: counts.New()}
+	db := &DB{file: file, failed: earlier, incarnation: has.incarnation, commits: newRecorder(path, has.incarnation), tails: tail.New(cmp.Or(o.TailBytes, 64<<20)), counts: counts.New()}
+	db.backup.Store(uint64(has.backup))
+	file.Mark = db.mark
 	db.writer, err = writer.New(writer.Config{
 		File: file, Counts: db.counts, Tails: db.tails, Rows: &db.ofRows,
 		WindowSize: cmp.Or(o.Window, store.WindowSize), Running: o.Running,
 		Epoch: has.epoch, Synced: db.commits.note,
-		Rebuilding: has.rebuilding, Hook: o.steps(), Committed: o.Committed,
+		Hook: o.steps(), Committed: o.Committed,
 	})
+	if err == nil && earlier != nil {
+		err = boltfile.RemoveMark(path) // the file is sound, or has become so
+	}
 	if err != nil {
 		return nil, errors.Join(err, file.Close(), db.commits.close())
 	}

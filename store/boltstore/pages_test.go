@@ -12,8 +12,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	bolt "go.etcd.io/bbolt"
 
@@ -117,8 +119,8 @@ func note(key string) store.RowChange {
 
 var order = binary.NativeEndian
 
-// Whatever is wrong with the structure of a page, a task is what it was or DATA_LOSS, and
-// never missing; a list is whole, or DATA_LOSS. What is written then makes nothing worse.
+// Whatever is wrong with the structure of a page, the check after a failure finds it. The file is
+// refused, or a derived bucket is made anew, and then all is there.
 func TestDamagedStructure(t *testing.T) {
 	t.Parallel()
 	l := must(newLarge())
@@ -187,7 +189,14 @@ func TestDamagedStructure(t *testing.T) {
 						page := bytes.Clone(l.file[at:][:os.Getpagesize()])
 						damage(page)
 						over(t, path, path+".whole")
-						l.examine(t, path, page, at, slices.Contains([]string{"live", "list", "list.ctx", "rowidx"}, bucket))
+						put(t, path, page, at)
+						mark(path)
+						if !isDerived(bucket) {
+							refused(t, path, bucket)
+							return
+						}
+						mended(t, path, bucket)
+						l.intact(t, path)
 					})
 				}
 			})
@@ -224,24 +233,39 @@ func over(t *testing.T, to, from string) {
 	need(errors.Join(err, target.Close()))
 }
 
-// examine puts a page into a file, opens it, reads everything and writes, and reads everything
-// when it has opened the file again.
-func (l *large) examine(t *testing.T, path string, page []byte, at int, index bool) {
+func isDerived(bucket string) bool {
+	return slices.Contains([]string{"live", "list", "list.ctx", "rowidx"}, bucket)
+}
+
+// mended opens a file with a mark in which only a derived bucket is damaged.
+func mended(t *testing.T, path, bucket string) {
 	t.Helper()
-	put(t, path, page, at)
+	need(boltstore.Check(path, nil))
+	db, err := boltstore.Options{Ahead: -1}.Open(path)
+	if err != nil {
+		t.Errorf("Open() = %v, want that the index is made again", err)
+		return
+	}
+	if text, _ := db.Failed(); !strings.Contains(text, "an index of "+path+" was damaged, and was made again") || !strings.Contains(text, bucket) {
+		t.Errorf("Failed() = %q, want that %s was made again", text, bucket)
+	}
+	if need(db.Close()); isMarked(path) {
+		t.Error("the mark is there")
+	}
+}
+
+// intact opens a file, reads everything and writes, and reads everything when it has opened the file
+// again.
+func (l *large) intact(t *testing.T, path string) {
+	t.Helper()
 	tasks := maps.Clone(l.tasks)
-	noticed := 0
-	with := func(do func(store.Handle)) {
-		t.Helper()
-		db, h := handledInTime(func() *boltstore.DB { return l.open(t, path) })
-		do(h)
-		need(db.Close())
-	}
-	with(func(h store.Handle) { noticed = l.read(t, h, tasks) + l.write(t, h, tasks) })
-	with(func(h store.Handle) { noticed += l.read(t, h, tasks) })
-	if noticed == 0 && !index { // the writer rebuilds one unnoticed
-		t.Error("nobody notices")
-	}
+	db, h := handled(l.open(t, path), nil)
+	l.read(t, h, tasks)
+	l.write(t, h, tasks)
+	need(db.Close())
+	db, h = handled(l.open(t, path), nil)
+	l.read(t, h, tasks)
+	need(db.Close())
 }
 
 func (l *large) open(t *testing.T, path string) *boltstore.DB {
@@ -251,20 +275,15 @@ func (l *large) open(t *testing.T, path string) *boltstore.DB {
 	return db
 }
 
-// read reads everything that a store has, and returns how much of it was DATA_LOSS.
-func (l *large) read(t *testing.T, h store.Handle, tasks map[store.TaskID]held) (lost int) {
+// read reads everything that a store has.
+func (l *large) read(t *testing.T, h store.Handle, tasks map[store.TaskID]held) {
 	t.Helper()
 	// answer takes an answer: what is there, by a name that it has once, of so many.
 	answer := func(what string, err error, have []string, want int) {
 		t.Helper()
 		slices.Sort(have)
-		switch {
-		case errors.Is(err, store.ErrDataLoss), errors.Is(err, store.ErrUnavailable): // or an index is rebuilt
-			lost++
-		case err != nil:
-			t.Errorf("%s: %v, want nil, ErrDataLoss or ErrUnavailable", what, err)
-		case len(slices.Compact(slices.Clone(have))) != len(have) || len(have) != want:
-			t.Errorf("%s: there are %d, want %d, each once", what, len(have), want)
+		if err != nil || len(slices.Compact(slices.Clone(have))) != len(have) || len(have) != want {
+			t.Errorf("%s: there are %d, %v, want %d, each once", what, len(have), err, want)
 		}
 	}
 	matching := func(match func(held) bool) (n int) {
@@ -277,14 +296,11 @@ func (l *large) read(t *testing.T, h store.Handle, tasks map[store.TaskID]held) 
 	}
 	for id, task := range tasks {
 		p, err := h.Read(t.Context(), task.owner, id, store.After(0), store.Limit{})
-		switch {
-		case errors.Is(err, store.ErrDataLoss):
-			lost++
-		case err != nil || p.Header.Rev != task.rev || p.Header.State != task.state || !bytes.Equal(p.Events[0].Data, id[:]):
+		if err != nil || p.Header.Rev != task.rev || p.Header.State != task.state || !bytes.Equal(p.Events[0].Data, id[:]) {
 			t.Errorf("task %s is %+v with %d events, %v; want %+v", id, p.Header, len(p.Events), err, task)
 		}
 	}
-	if _, err := h.Read(t.Context(), alice, store.NewTaskID(), store.After(0), store.Limit{}); !errors.Is(err, store.ErrNotFound) && !errors.Is(err, store.ErrDataLoss) {
+	if _, err := h.Read(t.Context(), alice, store.NewTaskID(), store.After(0), store.Limit{}); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("a task that never was: %v", err)
 	}
 	for _, tc := range []struct {
@@ -375,21 +391,11 @@ func (l *large) read(t *testing.T, h store.Handle, tasks map[store.TaskID]held) 
 		}
 	}
 	answer("audit", err, have, len(l.tasks))
-	return lost
 }
 
-// write ends some tasks, takes some over and makes one, and returns how often that is refused.
-func (l *large) write(t *testing.T, h store.Handle, tasks map[store.TaskID]held) (refused int) {
+// write ends some tasks, takes some over and makes one.
+func (l *large) write(t *testing.T, h store.Handle, tasks map[store.TaskID]held) {
 	t.Helper()
-	written := func(what string, err error) bool {
-		t.Helper()
-		if errors.Is(err, store.ErrDataLoss) || errors.Is(err, store.ErrReadOnly) {
-			refused++
-		} else if err != nil {
-			t.Errorf("%s: %v, want nil, ErrDataLoss or ErrReadOnly", what, err)
-		}
-		return err == nil
-	}
 	ended := map[store.TaskID]*store.Commit{}
 	for n, id := range l.ids[len(l.ids)/4 : len(l.ids)*3/4] { // whole pages of lists go
 		task := tasks[id]
@@ -405,20 +411,19 @@ func (l *large) write(t *testing.T, h store.Handle, tasks map[store.TaskID]held)
 		ended[id] = h.Append(t.Context(), b)
 	}
 	for id, commit := range ended {
-		if _, err := commit.Wait(); written("a change", err) {
-			task := tasks[id]
-			task.state, task.phase, task.rev, task.due = 3, store.Final, task.rev+1, 0
-			tasks[id] = task
-		}
+		must(commit.Wait())
+		task := tasks[id]
+		task.state, task.phase, task.rev, task.due = 3, store.Final, task.rev+1, 0
+		tasks[id] = task
 	}
 	for {
-		claimed, err := h.Claim(t.Context(), 20)
+		claimed := must(h.Claim(t.Context(), 20))
 		for i := range claimed {
 			task := tasks[claimed[i].Task]
 			task.rev++
 			tasks[claimed[i].Task] = task
 		}
-		if !written("a claim", err) || len(claimed) == 0 {
+		if len(claimed) == 0 {
 			break
 		}
 	}
@@ -428,47 +433,107 @@ func (l *large) write(t *testing.T, h store.Handle, tasks map[store.TaskID]held)
 		Change: store.Change{Context: "context 1", Status: &store.Status{State: 2, Time: 6000}, Phase: store.Live},
 		Events: []store.Event{{Public: true, Kind: "task", Time: 6000, Data: id[:]}},
 	}
-	if _, err := h.Append(t.Context(), b).Wait(); written("a create", err) {
-		tasks[id] = held{alice, "", 0, "context 1", 2, store.Live, 1}
-	}
-	return refused
+	commit(h, b)
+	tasks[id] = held{alice, "", 0, "context 1", 2, store.Live, 1}
 }
 
-// Damage in an index stops neither messages nor decisions: it is rebuilt, and lists are whole
-// again after that.
-func TestDamagedIndex(t *testing.T) {
+// A damaged page ends the store when it is read, and the next process refuses the file, or makes the
+// index anew.
+func TestDamagedPageEndsTheStore(t *testing.T) {
 	t.Parallel()
 	l := must(newLarge())
-	for _, bucket := range []string{"live", "list", "list.ctx", "rowidx"} {
-		for name, at := range map[string]int{"root": l.roots[bucket], "leaf": l.leaves[bucket][len(l.leaves[bucket])/2]} {
-			for _, first := range []string{"reads", "writes"} {
-				t.Run(bucket+"/"+name+"/"+first, func(t *testing.T) {
-					t.Parallel()
-					path := l.copy(t)
-					page := bytes.Clone(l.file[at:][:os.Getpagesize()])
-					order.PutUint16(page[10:], order.Uint16(page[10:])-1)
-					put(t, path, page, at)
-					tasks := maps.Clone(l.tasks)
-					for range 2 {
-						db, h := handledInTime(func() *boltstore.DB { return l.open(t, path) })
-						if first == "reads" {
-							l.read(t, h, tasks)
-						}
-						if n := l.write(t, h, tasks); n > 0 {
-							t.Errorf("%d changes were refused", n)
-						}
-						for n := 0; l.read(t, h, tasks) > 0; n++ {
-							if n > 5000 {
-								t.Fatal("lists are not whole again")
-							}
-						}
-						if err := db.Trouble(); err != nil {
-							t.Errorf("Trouble() = %v", err)
-						}
-						need(db.Close())
-					}
-				})
+	for bucket, leaves := range l.leaves {
+		t.Run(bucket, func(t *testing.T) {
+			t.Parallel()
+			path := l.copy(t)
+			db, h := handled(l.open(t, path), nil)
+			backup := time.Date(2026, 11, 30, 1, 2, 3, 0, time.UTC)
+			need(db.BackedUp(t.Context(), backup))
+			put(t, path, make([]byte, os.Getpagesize()), leaves[len(leaves)/2])
+			err := readAll(t, h)
+			if !errors.Is(err, store.ErrDamaged) {
+				t.Fatalf("a read = %v, want ErrDamaged", err)
+			}
+			hasFailed(t, db, h, path, "2026-11-30T01:02:03Z")
+			path = afterEnd(t, path)
+			if isDerived(bucket) {
+				mended(t, path, bucket)
+				l.intact(t, path)
+				return
+			}
+			for range 2 {
+				refused(t, path, bucket, "2026-11-30T01:02:03Z", "a2a-server store restore BACKUP --data "+filepath.Dir(path))
+				if err := boltstore.Check(path, nil); !errors.Is(err, store.ErrDamaged) {
+					t.Errorf("Check() = %v, want ErrDamaged", err)
+				}
+			}
+		})
+	}
+}
+
+// readAll reads until an error, and makes a task.
+func readAll(t *testing.T, h store.Handle) error {
+	t.Helper()
+	_, err := h.States(t.Context())
+	if err != nil {
+		return err
+	}
+	var q store.Query
+	for more := true; more; more = q.Cursor != "" {
+		page, err := h.Tasks(t.Context(), store.System(), q)
+		for i := range page.Tasks {
+			if _, err := h.Read(t.Context(), store.System(), page.Tasks[i].Task, store.After(0), store.Limit{}); err != nil {
+				return err
 			}
 		}
+		if q.Cursor = page.Next; err != nil {
+			return err
+		}
 	}
+	for _, context := range []string{"context 0", "context 1", "context 2", "context 3", "context 4"} {
+		if _, err := h.Tasks(t.Context(), alice, store.Query{Context: context, Limit: 1000}); err != nil {
+			return err
+		}
+	}
+	for _, index := range []string{"", "pending"} {
+		if _, err := h.Rows(t.Context(), store.System(), store.RowQuery{Kind: "approval", Index: index, Limit: 1000}); err != nil {
+			return err
+		}
+	}
+	if _, _, err := h.Due(t.Context(), math.MaxInt64, "", 1000); err != nil {
+		return err
+	}
+	if audit, ok := h.(store.AuditLog); ok {
+		if _, err := audit.Audit(t.Context(), 0, 1000); err != nil {
+			return err
+		}
+	}
+	_, err = h.Rows(t.Context(), alice, store.RowQuery{Kind: "note", Context: "context 1", Limit: 1000})
+	return err
+}
+
+// A mark of another store, which this store replaces, says nothing of it.
+func TestMarkOfAnotherStore(t *testing.T) {
+	t.Parallel()
+	path := sample(t)
+	need(os.WriteFile(markOf(path), []byte(`{"incarnation":1,"panic":"of another"}`), 0o600))
+	db := must(boltstore.Open(path))
+	if text, _ := db.Failed(); text != "" || isMarked(path) {
+		t.Errorf("Failed() = %q, and the mark is there: %t", text, isMarked(path))
+	}
+	need(db.Close())
+}
+
+// A failure whose mark cannot be left says so.
+func TestMarkCannotBeLeft(t *testing.T) {
+	t.Parallel()
+	l := must(newLarge())
+	path := l.copy(t)
+	db, h := handled(l.open(t, path), nil)
+	need(os.Mkdir(markOf(path), 0o700))
+	put(t, path, make([]byte, os.Getpagesize()), l.roots["task"])
+	if err := readAll(t, h); !errors.Is(err, store.ErrDamaged) || !strings.Contains(err.Error(), "no mark could be left") {
+		t.Errorf("a read = %v, want that no mark could be left", err)
+	}
+	need(db.Close())
 }

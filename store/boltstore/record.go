@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"sync/atomic"
 
 	"a2a-server/store/boltstore/internal/boltfile"
@@ -26,14 +25,8 @@ const (
 )
 
 // recordsPath returns the path of the file beside a store that records its newest commit. Nothing in
-// the store tells that an earlier copy was written over it; the record does. It lies beside the file
-// that a symbolic link points to.
-func recordsPath(path string) string {
-	if target, err := filepath.EvalSymlinks(path); err == nil {
-		path = target
-	}
-	return filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".epoch")
-}
+// the store tells that an earlier copy was written over it; the record does.
+func recordsPath(path string) string { return boltfile.Beside(path, ".epoch") }
 
 var recordSeal = []byte("record")
 

@@ -71,3 +71,30 @@ func TestNoZerosWithoutSpace(t *testing.T) {
 		t.Errorf("two commits take %d KiB of the disk", taken>>10)
 	}
 }
+
+// A first start takes at most 4 MiB of the disk, and a store that has tasks has more than the reserve
+// ahead.
+func TestNewStoreIsSmall(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "store.db")
+	db, h := handled(boltstore.Open(path))
+	defer db.Close()
+	taken := func() int64 {
+		var file syscall.Stat_t
+		need(syscall.Stat(path, &file))
+		return max(file.Blocks*512, file.Size)
+	}
+	create, end := turn(alice)
+	commit(h, create, end)
+	if n := taken(); n > 4<<20 {
+		t.Errorf("the first task makes a file of %d KiB, want at most 4 MiB", n>>10)
+	}
+	for range 2 {
+		create, end := turn(alice)
+		create.Events = append(create.Events, store.Event{Kind: "k", Data: noise(1 << 20)})
+		commit(h, create, end)
+	}
+	if n := taken(); n < 2<<20+8<<20 || n > 32<<20 {
+		t.Errorf("a store of 2 MiB takes %d KiB, want 8 MiB ahead", n>>10)
+	}
+}

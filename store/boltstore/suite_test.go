@@ -1,6 +1,7 @@
 package boltstore_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/binary"
@@ -40,7 +41,24 @@ func (b *backend) open() (err error) {
 }
 
 func (b *backend) Handle() (store.Handle, error) { return b.db.Handle() }
-func (b *backend) Rebuild() error                { return b.db.Rebuild(context.Background()) }
+
+// Rebuild empties the derived buckets, which a file says that was restored.
+func (b *backend) Rebuild() error {
+	if err := b.Close(); err != nil {
+		return err
+	}
+	file := must(bolt.Open(b.path, 0o600, nil))
+	if err := errors.Join(file.Update(func(tx *bolt.Tx) error {
+		for _, name := range []string{"live", "list", "list.ctx", "rowidx"} {
+			need(tx.DeleteBucket([]byte(name)))
+			must(tx.CreateBucket([]byte(name)))
+		}
+		return tx.Bucket([]byte("meta")).Put([]byte("rebuild"), []byte{1})
+	}), file.Close()); err != nil {
+		return err
+	}
+	return b.open()
+}
 
 // Close also has bbolt check the file.
 func (b *backend) Close() error { return errors.Join(b.db.Close(), boltCheck(b.path)) }
@@ -125,20 +143,6 @@ func handled(db *boltstore.DB, err error) (*boltstore.DB, store.Handle) {
 	return db, must(db.Handle())
 }
 
-// handledInTime opens a damaged file and takes a handle before the store, which reads headers
-// soon after it was opened, meets the damage. A busy machine may need some tries.
-func handledInTime(open func() *boltstore.DB) (db *boltstore.DB, h store.Handle) {
-	for range 50 {
-		var err error
-		db = open()
-		if h, err = db.Handle(); err == nil {
-			return db, h
-		}
-		need(db.Close())
-	}
-	panic("no handle in time")
-}
-
 // refuses appends a batch that must fail.
 func refuses(t *testing.T, h store.Handle, b *store.Batch, want error) {
 	t.Helper()
@@ -180,6 +184,32 @@ func refused(t *testing.T, path string, says ...string) {
 			t.Errorf("Open() = %v, want ErrDamaged and %q", err, part)
 		}
 	}
+}
+
+// mark leaves the mark of a failed process beside a store, without what it would say.
+func mark(path string) { need(os.WriteFile(markOf(path), nil, 0o600)) }
+
+func markOf(path string) string {
+	return filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".failed")
+}
+
+// isMarked reports whether a process has left its mark beside a store.
+func isMarked(path string) bool {
+	_, err := os.Stat(markOf(path))
+	return err == nil
+}
+
+// afterEnd returns the path of what the end of the process leaves of a store that has failed: this
+// process goes on, and keeps the lock of the file. The copy says that it is the file.
+func afterEnd(t *testing.T, path string) string {
+	t.Helper()
+	left := filepath.Join(t.TempDir(), "store.db")
+	file := must(os.ReadFile(path))
+	need(os.WriteFile(left, nil, 0o600))
+	need(os.WriteFile(left, bytes.ReplaceAll(file, identity(path), identity(left)), 0o600))
+	need(os.WriteFile(markOf(left), must(os.ReadFile(markOf(path))), 0o600))
+	need(os.WriteFile(recordsOf(left), must(os.ReadFile(recordsOf(path))), 0o600))
+	return left
 }
 
 // newestMeta returns the newest meta data of a file, and the number of its page.

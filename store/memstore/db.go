@@ -145,9 +145,6 @@ func (h *handle) Err() error {
 // Trouble returns nil: memory can always be written.
 func (h *handle) Trouble() error { return nil }
 
-// Rebuilds returns 0: memory is not damaged.
-func (h *handle) Rebuilds() uint64 { return 0 }
-
 // Incarnation returns a random number of the DB.
 func (h *handle) Incarnation() uint64 { return h.db.incarnation }
 

@@ -34,8 +34,8 @@ func (b backend) Reopen() error {
 	return nil
 }
 
-// Rebuild has nothing to do: nothing is derived.
-func (b backend) Rebuild() error { return nil }
+// Rebuild has no more to do: nothing is derived.
+func (b backend) Rebuild() error { return b.Reopen() }
 
 var (
 	alice = store.Owner("acme", "alice")

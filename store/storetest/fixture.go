@@ -64,11 +64,13 @@ func (f *fixture) reopen(t *testing.T) {
 	f.takeHandles(t)
 }
 
+// rebuild is reopen with everything derived made anew.
 func (f *fixture) rebuild(t *testing.T) {
 	t.Helper()
 	if err := f.backend.Rebuild(); err != nil {
 		t.Fatalf("Backend.Rebuild() = %v, want nil", err)
 	}
+	f.takeHandles(t)
 }
 
 // next returns the two handles in turn, so that each continues the writes of the other.

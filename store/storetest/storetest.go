@@ -23,8 +23,7 @@ type Backend interface {
 	// Reopen closes the backend and opens it again on the same data. Old handles stay
 	// closed.
 	Reopen() error
-	// Rebuild rebuilds everything derived (indexes) from headers and rows. Handles
-	// stay usable, and nothing observable changes.
+	// Rebuild is Reopen, and makes everything derived (indexes) anew from headers and rows.
 	Rebuild() error
 	// Elapse advances the clock of the window of Batch.Dedup, and no other.
 	Elapse(d time.Duration)

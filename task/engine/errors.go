@@ -13,12 +13,8 @@ import (
 var ErrUnavailable = store.ErrUnavailable
 
 // ErrDataLoss is wrapped by errors that say that a task cannot be read because its stored
-// data is damaged, and ErrReadOnly by errors that say that nothing can be written any
-// more because the store is damaged. In both cases an operator has to restore a backup.
-var (
-	ErrDataLoss = store.ErrDataLoss
-	ErrReadOnly = store.ErrReadOnly
-)
+// data is damaged: an operator has to restore a backup.
+var ErrDataLoss = store.ErrDataLoss
 
 // ErrUncertain is wrapped by errors of a write with an unknown outcome: the wait for the disk
 // was cut off.

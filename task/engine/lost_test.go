@@ -179,7 +179,7 @@ func TestRecoveryThatIsRefused(t *testing.T) {
 		onRotten(t, func(t *testing.T, w *world, r *rotten) {
 			id := w.begin(w.calls("block", args{}))
 			w.stop()
-			r.set(func(r *rotten) { r.claim, r.writes = store.ErrReadOnly, store.ErrReadOnly })
+			r.set(func(r *rotten) { r.claim, r.writes = store.ErrDataLoss, store.ErrDataLoss })
 			w.start()
 			time.Sleep(time.Hour)
 			r.set(func(r *rotten) {
@@ -188,15 +188,15 @@ func TestRecoveryThatIsRefused(t *testing.T) {
 				}
 			})
 			w.wantState(w.get(id), a2a.TaskStateWorking)
-			if _, err := w.sendAs(alice, w.calls("echo", args{"text": "a"})); !errors.Is(err, engine.ErrReadOnly) {
-				t.Errorf("Send() = %v, want ErrReadOnly", err)
+			if _, err := w.sendAs(alice, w.calls("echo", args{"text": "a"})); !errors.Is(err, engine.ErrDataLoss) {
+				t.Errorf("Send() = %v, want ErrDataLoss", err)
 			}
 		})
 	})
 }
 
 // A turn whose store takes nothing more ends, and whoever waits for its task is told.
-func TestTurnOnReadOnlyStore(t *testing.T) {
+func TestTurnThatCannotBeWritten(t *testing.T) {
 	onRotten(t, func(t *testing.T, w *world, r *rotten) {
 		sent := w.sent(w.calls("block", args{}))
 		waited := make(chan error, 1)
@@ -207,38 +207,18 @@ func TestTurnOnReadOnlyStore(t *testing.T) {
 			waited <- err
 		}()
 		synctest.Wait()
-		r.set(func(r *rotten) { r.writes = store.ErrReadOnly })
+		r.set(func(r *rotten) { r.writes = store.ErrDataLoss })
 		w.tools.release()
 		synctest.Wait()
 		select {
 		case err := <-waited:
 			recorded, ok := errors.AsType[*engine.RecordedError](err)
-			if !errors.Is(err, engine.ErrReadOnly) || !ok || !strings.Contains(err.Error(), "started, and their results are unknown: block (c1.1)") {
-				t.Errorf("Await() = %v (%+v), want ErrReadOnly, that the message was recorded and what was started", err, recorded)
+			if !errors.Is(err, engine.ErrDataLoss) || !ok || !strings.Contains(err.Error(), "started, and their results are unknown: block (c1.1)") {
+				t.Errorf("Await() = %v (%+v), want ErrDataLoss, that the message was recorded and what was started", err, recorded)
 			}
 		default:
 			t.Error("who waits for the task is not told that it stands still")
 		}
 		w.wantState(w.get(a2a.TaskID(sent.Task.String())), a2a.TaskStateWorking)
-	})
-}
-
-// Deadlines that a store does not take are not tried forever: for good means for good.
-func TestDueWorkOnReadOnlyStore(t *testing.T) {
-	onRotten(t, func(t *testing.T, w *world, r *rotten) {
-		s, _ := sleeper(time.Minute, 0)
-		w.stop()
-		w.startWith(&outlet{tools: []tool.Tool{s}}, callsOf("sleeper", `{}`))
-		for range 20 {
-			w.begin(w.message(a2a.NewTextPart("go")))
-		}
-		synctest.Wait()
-		r.set(func(r *rotten) { r.writes = store.ErrReadOnly })
-		pass(24 * time.Hour)
-		r.set(func(r *rotten) {
-			if r.refused > 20 {
-				t.Errorf("%d batches were refused in a day, want one for each deadline at most", r.refused)
-			}
-		})
 	})
 }

@@ -23,7 +23,7 @@ func (e *Engine) recoverTasks(ctx context.Context) error {
 			return nil //nolint:nilerr // there are no more, or we are stopping
 		case errors.Is(err, store.ErrUnavailable) && e.env.Pause(env.RetryPause(tries)):
 			continue
-		case errors.Is(err, store.ErrDataLoss), errors.Is(err, store.ErrReadOnly):
+		case errors.Is(err, store.ErrDataLoss):
 			e.env.Log.Error().Err(err).Msg("tasks that were running cannot be taken over: they stop until a backup of the store is restored")
 			return nil
 		case err != nil:

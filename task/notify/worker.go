@@ -43,7 +43,7 @@ func (w *worker) run(ctx, lasting context.Context) {
 		next, err := w.step(lasting, r)
 		switch {
 		case err == nil, ctx.Err() != nil:
-		case errors.Is(err, store.ErrClosed), errors.Is(err, store.ErrDamaged), errors.Is(err, store.ErrReadOnly):
+		case errors.Is(err, store.ErrClosed), errors.Is(err, store.ErrDamaged):
 			w.p.cfg.Log.Error().Err(err).Str("route", w.name).Msg("the route sends no more notifications, because the store accepts no writes")
 			<-ctx.Done()
 			return

@@ -47,9 +47,6 @@ func (d *Deliverer) checkClock(ctx context.Context) error {
 			case err == nil, errors.Is(err, store.ErrConflict), errors.Is(err, store.ErrNotFound): // it has changed
 			case errors.Is(err, store.ErrUnavailable):
 				return nil // the next pass tries again
-			case errors.Is(err, store.ErrReadOnly):
-				d.readOnly.Store(true)
-				return nil
 			default:
 				return err
 			}

@@ -518,39 +518,26 @@ func (k keyGone) Open(sealed, bound []byte) ([]byte, error) {
 	return k.sealer.Open(sealed, bound)
 }
 
-// While the disk takes nothing, a notification that was accepted is not sent again and
-// again; once nothing can be recorded for good, nothing is sent.
+// While the disk takes nothing, a notification that was accepted is not sent again and again.
 func TestDiskThatTakesNothing(t *testing.T) {
 	t.Parallel()
-	for name, refusal := range map[string]error{"for now": store.ErrUnavailable, "for good": store.ErrReadOnly} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			open := newBolt(t).open
-			w := &world{t: t}
-			var full atomic.Bool
-			w.open = func() (store.Handle, error) {
-				h, err := open()
-				return &refusing{h, &full, refusal}, err
-			}
-			w.start(false)
-			rc := newReceiver(t, nil)
-			full.Store(true) // for asides only
-			id := w.send("echo", hook(rc.URL))
-			w.until("it is told of the first", func() bool { return len(rc.all()) > 0 })
-			if refusal == store.ErrUnavailable { //nolint:errorlint // it is this one
-				full.Store(false)
-				w.quiet()
-				wantInOrder(t, rc.all(), w.pushable(id))
-				if n := len(rc.all()); n != len(w.pushable(id)) {
-					t.Errorf("%d notifications, want each once", n)
-				}
-				return
-			}
-			w.said("push notifications stop")
-			if n := len(rc.all()); n != 1 {
-				t.Errorf("%d notifications, want 1", n)
-			}
-		})
+	open := newBolt(t).open
+	w := &world{t: t}
+	var full atomic.Bool
+	w.open = func() (store.Handle, error) {
+		h, err := open()
+		return &refusing{h, &full}, err
+	}
+	w.start(false)
+	rc := newReceiver(t, nil)
+	full.Store(true) // for asides only
+	id := w.send("echo", hook(rc.URL))
+	w.until("it is told of the first", func() bool { return len(rc.all()) > 0 })
+	full.Store(false)
+	w.quiet()
+	wantInOrder(t, rc.all(), w.pushable(id))
+	if n := len(rc.all()); n != len(w.pushable(id)) {
+		t.Errorf("%d notifications, want each once", n)
 	}
 }
 
@@ -558,12 +545,11 @@ func TestDiskThatTakesNothing(t *testing.T) {
 type refusing struct {
 	store.Handle
 	full *atomic.Bool
-	with error
 }
 
 func (r *refusing) Append(ctx context.Context, b *store.Batch) *store.Commit {
 	if b.IsAside() && r.full.Load() {
-		return store.Failed(r.with)
+		return store.Failed(store.ErrUnavailable)
 	}
 	return r.Handle.Append(ctx, b)
 }

@@ -60,9 +60,6 @@ func (j *job) run(ctx, lasting context.Context) (later time.Duration) {
 			return 0
 		case errors.Is(err, errOver):
 			return aside
-		case errors.Is(err, store.ErrReadOnly):
-			j.d.readOnly.Store(true)
-			return aside
 		default:
 			j.d.cfg.Log.Error().Err(err).Str("task_id", j.task.String()).Msg("a webhook cannot be served for now; retrying")
 			return aside

@@ -123,7 +123,6 @@ type Deliverer struct {
 	clockChecked bool      // no webhook waits for a time that is too far away
 
 	delivered, failed, died atomic.Uint64
-	readOnly                atomic.Bool // nothing can be recorded any more, so nothing is sent
 
 	mu      sync.Mutex
 	busy    map[string]bool      // webhooks with a worker
@@ -203,11 +202,6 @@ func (d *Deliverer) Run(ctx context.Context) error {
 	defer stop()
 	again := true // look at all rows, including rows before the skipped ones
 	for ctx.Err() == nil {
-		if d.readOnly.Load() {
-			d.cfg.Log.Error().Msg("push notifications stop until a backup of the store is restored")
-			d.host.Wait(ctx.Done())
-			return nil
-		}
 		whole := again && !d.host.Now().Before(d.rested)
 		if whole {
 			again, d.from = false, ""

@@ -87,7 +87,6 @@ var ofKind = map[failure.Kind]*Error{
 	failure.Stopping:      &ErrBusy,
 	failure.Busy:          &ErrBusy,
 	failure.DiskFull:      &errDiskFull,
-	failure.ReadOnly:      &errReadOnly,
 	failure.Ended:         &ErrInternal,
 	failure.DataLoss:      &errDataLoss,
 }

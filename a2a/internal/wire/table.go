@@ -14,7 +14,6 @@ var (
 	ErrInvalidParams   = Error{Code: -32602, Status: http.StatusBadRequest, GRPC: "INVALID_ARGUMENT", Reason: "INVALID_PARAMS", SDK: sdk.ErrInvalidParams}
 	ErrInternal        = Error{Code: -32603, Status: http.StatusInternalServerError, GRPC: "INTERNAL", Reason: "INTERNAL_ERROR", Message: "internal error", SDK: sdk.ErrInternalError}
 	errDataLoss        = Error{Code: -32603, Status: http.StatusInternalServerError, GRPC: "DATA_LOSS", Reason: "DATA_LOSS", Message: "the stored data of this task is damaged and cannot be read: the operator of this server has to restore a backup"}
-	errReadOnly        = Error{Code: -32603, Status: http.StatusServiceUnavailable, GRPC: "UNAVAILABLE", Reason: "UNAVAILABLE", Message: "the store of this server is damaged and read-only: its operator has to restore a backup; nothing was written"}
 	ErrBusy            = Error{Code: -32603, Status: http.StatusServiceUnavailable, GRPC: "UNAVAILABLE", Reason: "UNAVAILABLE", Message: "the server cannot accept this now: try again later"}
 	errDiskFull        = Error{Code: -32603, Status: http.StatusInsufficientStorage, GRPC: "RESOURCE_EXHAUSTED", Reason: "RESOURCE_EXHAUSTED"}
 	errTaskNotFound    = Error{Code: -32001, Status: http.StatusNotFound, GRPC: "NOT_FOUND", Reason: "TASK_NOT_FOUND", Message: "task not found", SDK: sdk.ErrTaskNotFound}
@@ -67,7 +66,6 @@ var Errors = []Documented{
 	{&errForbidden, "Requests with this Host or Origin, or from this site, are not allowed.", "Have `allowed_hosts` or `allowed_origins` extended."},
 	{&ErrInternal, "The server, planner or a hook failed.", "Retry once, then tell the operator; the log has the cause."},
 	{&errDataLoss, "Stored data is damaged; or a message was recorded, as the error then says, and nothing after it.", "Have a backup restored. Do not send a recorded message again."},
-	{&errReadOnly, "The store is damaged and read-only. Nothing was written.", "Have a backup restored. Reading still works."},
 	{&ErrBusy, "The server is at a limit, cannot write now, waits for `store resume`, or is stopping. Nothing was written, unless the error says that the message was recorded, with `taskId` in the metadata.", "Retry after `Retry-After`, with backoff; a recorded message only with its `messageId`, or get its task."},
 	{&errDiskFull, "The disk limit of the caller, or of all, is reached.", "Have `limits.disk_per_caller` or `limits.disk` raised. Existing tasks continue."},
 	{&errUnauthenticated, "The caller could not be authenticated.", "Send a credential of a kind in `WWW-Authenticate`."},

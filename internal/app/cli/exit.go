@@ -37,7 +37,7 @@ var exitMeanings = [...]struct {
 }{
 	{ExitOK, "done: the call has run, the task has completed, or it was decided"},
 	{ExitFailure, "failed, as the message says; send: the task has ended otherwise"},
-	{ExitUsage, "the command line or the configuration is invalid"},
+	{ExitUsage, "the command line, the configuration or (serve) the store is not valid"},
 	{ExitRefused, "not approved or not confirmed: the answer is no, or there is no terminal"},
 	{ExitUnknown, "it is not known whether a change was made, or whether the call has run"},
 	{ExitTimeout, "not ended yet: the call, the task (Ctrl-C), or the approval (wait)"},

@@ -4,14 +4,18 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"time"
 
+	bolt "go.etcd.io/bbolt"
+
 	"a2a-server/store"
 	"a2a-server/store/boltstore/internal/boltfile"
 	"a2a-server/store/boltstore/internal/layout"
+	"a2a-server/store/boltstore/internal/pages"
 	"a2a-server/store/boltstore/internal/writer"
 )
 
@@ -31,11 +35,11 @@ const (
 // copy.
 func Copy(ctx context.Context, file *boltfile.File, w *writer.Writer, to io.Writer) (info Info, err error) {
 	c := copier{output: newOutput(to)}
-	c.view = func(fn func(*boltfile.Image) error) error {
-		return file.View(ctx, func(im *boltfile.Image) error {
+	c.view = func(fn func(*pages.Image) error) error {
+		return file.View(ctx, func(tx *bolt.Tx) error {
 			began := time.Now()
 			defer func() { c.info.Longest = max(c.info.Longest, time.Since(began)) }()
-			return fn(im)
+			return pages.Read(tx, fn)
 		})
 	}
 	defer func() {
@@ -79,41 +83,51 @@ func CopyPlain(ctx context.Context, path string, to io.Writer, is Plain) (info I
 			out.fail(err)
 		}
 	}()
-	err = boltfile.ReadPlain(path, layout.BucketDropped, func(im *boltfile.Image) (err error) {
-		if err := layout.CheckFormat(path, layout.ReadU64(im.Bucket(layout.BucketMeta).Get(layout.KeyFormat))); err != nil {
-			return err
-		}
-		c := copier{output: out, view: func(fn func(*boltfile.Image) error) error {
-			if err := context.Cause(ctx); err != nil {
+	err = boltfile.OpenPlain(path, func(_ *boltfile.File, tx *bolt.Tx) error {
+		return pages.Read(tx, func(im *pages.Image) (err error) {
+			if err := layout.CheckFormat(path, layout.ReadU64(im.Bucket(layout.BucketMeta).Get(layout.KeyFormat))); err != nil {
 				return err
 			}
-			return fn(im)
-		}}
-		moment := store.MillisOf(time.Now())
-		if is.Copied {
-			newest, err := whole(im)
-			if err != nil {
-				return fmt.Errorf("%w: %s: %w", store.ErrDamaged, path, err)
-			}
-			if moment = is.Changed; newest > 0 {
-				moment = min(moment, newest)
-			}
-		}
-		if err := c.all(); err != nil {
+			c := copier{output: out, view: func(fn func(*pages.Image) error) error {
+				if err := context.Cause(ctx); err != nil {
+					return err
+				}
+				return fn(im)
+			}}
+			info, err = c.plain(im, is)
 			return err
-		}
-		if is.Copied && c.info.Damaged > 0 {
-			return fmt.Errorf("%w: %s: %d of its values are damaged", store.ErrDamaged, path, c.info.Damaged)
-		}
-		info, err = c.last(moment)
-		return err
+		})
 	})
+	if errors.Is(err, store.ErrDataLoss) {
+		err = fmt.Errorf("%w: %s: %w", store.ErrDamaged, path, err)
+	}
 	return info, err
+}
+
+// plain copies the file of [CopyPlain].
+func (c *copier) plain(im *pages.Image, is Plain) (info Info, err error) {
+	moment := store.MillisOf(time.Now())
+	if is.Copied {
+		newest, err := whole(im)
+		if err != nil {
+			return info, err
+		}
+		if moment = is.Changed; newest > 0 {
+			moment = min(moment, newest)
+		}
+	}
+	if err := c.all(); err != nil {
+		return info, err
+	}
+	if is.Copied && c.info.Damaged > 0 {
+		return info, fmt.Errorf("%w: %d of its values are damaged", store.ErrDataLoss, c.info.Damaged)
+	}
+	return c.last(moment)
 }
 
 // whole returns an error unless the log has as many values of each task as its header counts, and
 // the time of the newest status.
-func whole(im *boltfile.Image) (newest store.Millis, err error) {
+func whole(im *pages.Image) (newest store.Millis, err error) {
 	values := map[store.TaskID]uint64{}
 	log := im.Bucket(layout.BucketLog).Cursor()
 	for k, v := log.First(); k != nil; k, v = log.Next() {
@@ -127,20 +141,20 @@ func whole(im *boltfile.Image) (newest store.Millis, err error) {
 	tasks := im.Bucket(layout.BucketTask).Cursor()
 	for k, v := tasks.First(); k != nil; k, v = tasks.Next() {
 		if len(k) != len(store.TaskID{}) {
-			return 0, fmt.Errorf("%x is not the id of a task", k)
+			return 0, fmt.Errorf("%w: %x is not the id of a task", store.ErrDataLoss, k)
 		}
 		t, err := layout.DecodeHeader(store.TaskID(k), v)
 		if err != nil {
 			return 0, err
 		}
 		if values[t.Task] != t.Values {
-			return 0, fmt.Errorf("the log of task %s has %d values, and its header counts %d: it was copied while a server was writing", t.Task, values[t.Task], t.Values)
+			return 0, fmt.Errorf("%w: the log of task %s has %d values, and its header counts %d: it was copied while a server was writing", store.ErrDataLoss, t.Task, values[t.Task], t.Values)
 		}
 		delete(values, t.Task)
 		newest = max(newest, t.StatusTime)
 	}
 	if len(values) > 0 {
-		return 0, fmt.Errorf("the log has values of %d tasks without a header: it was copied while a server was writing", len(values))
+		return 0, fmt.Errorf("%w: the log has values of %d tasks without a header: it was copied while a server was writing", store.ErrDataLoss, len(values))
 	}
 	return newest, nil
 }
@@ -148,10 +162,10 @@ func whole(im *boltfile.Image) (newest store.Millis, err error) {
 // copier copies a file.
 type copier struct {
 	*output
-	view  func(fn func(*boltfile.Image) error) error // runs fn in a read transaction
-	noted *writer.Noted                              // nil: nothing is written
-	log   []byte                                     // the newest key that was copied of the log
-	audit []byte                                     // … and of the audit
+	view  func(fn func(*pages.Image) error) error // runs fn in a read transaction
+	noted *writer.Noted                           // nil: nothing is written
+	log   []byte                                  // the newest key that was copied of the log
+	audit []byte                                  // … and of the audit
 }
 
 // all copies every bucket once. Values at the end of log and audit that were added meanwhile are
@@ -181,7 +195,7 @@ func (c *copier) ends() (err error) {
 func (c *copier) bucket(name, after []byte) (last []byte, err error) {
 	for more := true; more; {
 		began := time.Now()
-		if err := c.view(func(im *boltfile.Image) error {
+		if err := c.view(func(im *pages.Image) error {
 			after, more = c.slice(im, name, after, time.Now().Add(sliceTime))
 			return nil
 		}); err != nil {
@@ -197,7 +211,7 @@ func (c *copier) bucket(name, after []byte) (last []byte, err error) {
 
 // slice copies some values of a bucket after a key, and returns the last key and whether there are
 // more.
-func (c *copier) slice(im *boltfile.Image, name, after []byte, until time.Time) (last []byte, more bool) {
+func (c *copier) slice(im *pages.Image, name, after []byte, until time.Time) (last []byte, more bool) {
 	cursor := im.Bucket(name).Cursor()
 	k, v := cursor.First()
 	if after != nil {
@@ -231,7 +245,7 @@ func (c *copier) pass(keys map[writer.NotedKey]struct{}) error {
 	})
 	for len(order) > 0 {
 		began := time.Now()
-		if err := c.view(func(im *boltfile.Image) error {
+		if err := c.view(func(im *pages.Image) error {
 			until, n := time.Now().Add(sliceTime), 0
 			for n < len(order) && len(c.part) < sliceBytes && (n%64 != 0 || n == 0 || time.Now().Before(until)) {
 				c.now(im, order[n])
@@ -259,7 +273,7 @@ func (c *copier) rest(began time.Time) {
 }
 
 // now copies the present value of a key.
-func (c *copier) now(im *boltfile.Image, k writer.NotedKey) {
+func (c *copier) now(im *pages.Image, k writer.NotedKey) {
 	bucket, key := []byte(k.Bucket), []byte(k.Key)
 	if value := im.Bucket(bucket).Get(key); value != nil {
 		c.value(bucket, key, value)
@@ -270,7 +284,7 @@ func (c *copier) now(im *boltfile.Image, k writer.NotedKey) {
 
 // last completes the copy in one transaction, which begins after the moment.
 func (c *copier) last(moment store.Millis) (Info, error) {
-	if err := c.view(func(im *boltfile.Image) error {
+	if err := c.view(func(im *pages.Image) error {
 		// What was noted so far has everything that this transaction sees, and perhaps more.
 		if c.noted != nil {
 			for k := range c.noted.Take() {

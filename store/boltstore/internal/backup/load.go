@@ -50,7 +50,7 @@ func (in *input) load(tx *bolt.Tx) (more bool, err error) {
 			return false, in.complete(tx)
 		}
 		b := tx.Bucket(r.bucket)
-		b.FillPercent = fill
+		b.FillPercent = layout.FillPercent
 		if r.deleted {
 			err = b.Delete(r.key)
 		} else {
@@ -74,6 +74,3 @@ func (in *input) complete(tx *bolt.Tx) error {
 	meta := tx.Bucket(layout.BucketMeta)
 	return errors.Join(meta.Put(layout.KeyRebuild, layout.U64(1)), meta.Put(layout.KeyAudit, layout.U64(next)))
 }
-
-// fill is how full pages are made: most keys come in order.
-const fill = 0.95

@@ -23,7 +23,7 @@ func TestReadWaitsForTheDisk(t *testing.T) {
 	newest := uint64(tx.ID())
 	need(tx.Commit())
 	f.Reach(newest)
-	read := func(ctx context.Context) error { return f.View(ctx, func(*Image) error { return nil }) }
+	read := func(ctx context.Context) error { return f.View(ctx, func(*bolt.Tx) error { return nil }) }
 	if err := read(context.Background()); err != nil {
 		t.Fatalf("a read of what is durable: %v", err)
 	}
@@ -55,7 +55,7 @@ func TestReadWaitsForTheDisk(t *testing.T) {
 
 		go func() { done <- read(t.Context()) }()
 		synctest.Wait()
-		unknown := f.Fail(errors.New("the sync failed"), false)
+		unknown := f.Fail(errors.New("the sync failed"))
 		if err := <-done; !errors.Is(err, unknown) {
 			t.Errorf("a read of a commit whose outcome is unknown = %v, want %v", err, unknown)
 		}

@@ -1,20 +1,21 @@
-// Package boltfile is an open bbolt file and its pages. It opens the file so that nothing is
-// lost, tells whether it can still be written, and reads its pages itself: bbolt trusts its pages,
-// and an [Image] checks each page that it uses. It does not know what the buckets hold.
+// Package boltfile is an open bbolt file. It opens the file so that nothing is lost, and ends its
+// use when it cannot be trusted any more. It does not know the contents of buckets.
 //
-// A [File] is written by one goroutine, with transactions from [File.Tx] whose buckets are
-// [Changing], and read by any number, with [File.View]. It ends in one of two ways:
-// [File.SetReadOnly] after damage, when no commit is possible and reads go on, and [File.Fail]
-// when the outcome of a commit is unknown.
+// A [File] is written by one goroutine, with transactions from [File.Tx], and read by any number,
+// with [File.View]. It fails for good: with [File.Break] after a panic or a fault in a
+// transaction, or [File.Fail] when the outcome of a commit is unknown. Then all calls return the
+// same error, and only a new process can use the file.
 package boltfile
 
 import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime/debug"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -49,18 +50,15 @@ type File struct {
 	durable durable
 	Space   Space
 
-	// OnDamage is set before the first read: it may return the error of a read that met damage
-	// with this panic. Nil: the error is store.ErrDataLoss.
-	OnDamage func(p any) error
+	// Mark returns the mark that [File.Break] leaves. It is set before the first read.
+	Mark func(p any) Mark
 
 	beginning sync.Mutex // held while a transaction begins
 
-	mu       sync.Mutex
-	damaged  error
-	readOnly error
-	locked   bool // bbolt's lock is lost
-	stuck    bool // so are the pages that every transaction begins with
-	shut     bool
+	failing sync.Once
+	failure atomic.Pointer[error] // why the use of the file has ended; nil: it has not
+	broken  atomic.Bool           // bbolt may have kept its locks
+	shut    atomic.Bool
 }
 
 // Open opens or creates the file at path. If the file is in use, of an unsupported format,
@@ -157,9 +155,31 @@ func openError(path string, err error) error {
 	}
 }
 
-// DamagedFile returns the store.ErrDamaged of a file, with the reason and the next step.
-func DamagedFile(path string, why any) error {
-	return fmt.Errorf("%w: %s: %v: restore a backup of the file, or move it away and start with an empty store: a2a-server serve --init", store.ErrDamaged, path, why)
+// DamageError is the store.ErrDamaged of a file that is damaged, or in which a transaction met a bug
+// of this program. Its text is a line that names the damage and the next step.
+type DamageError struct{ text string }
+
+// Error returns the text.
+func (e *DamageError) Error() string { return e.text }
+
+// Is reports that the error is store.ErrDamaged.
+func (e *DamageError) Is(target error) bool { return target == store.ErrDamaged }
+
+// DamagedFile returns the *[DamageError] that refuses the file at path.
+func DamagedFile(path string, why any) error { return damagedFile(path, why, time.Time{}) }
+
+// damagedFile is DamagedFile with the moment of the newest backup; zero: none is known.
+func damagedFile(path string, why any, backup time.Time) error {
+	return &DamageError{fmt.Sprintf("%v: %s: %v: %s", store.ErrDamaged, path, why, restoreText(path, backup))}
+}
+
+// restoreText names the commands that replace the file at path.
+func restoreText(path string, backup time.Time) string {
+	known := ""
+	if !backup.IsZero() {
+		known = fmt.Sprintf(" (the newest that the store knows of is of %s)", backup.Format(time.RFC3339))
+	}
+	return fmt.Sprintf("move the file away and restore a backup%s: a2a-server store restore BACKUP --data %s; without a backup, begin with an empty store: a2a-server serve --init", known, filepath.Dir(path))
 }
 
 // Path returns where the file is.
@@ -194,76 +214,69 @@ func (f *File) DiskFree() (bytes uint64, known bool) {
 	return uint64(max(n, 0)), known
 }
 
-// Err returns nil while the store works, and then why it has ended: store.ErrDamaged when
-// the outcome of a commit is unknown, store.ErrClosed after Close.
+// Err returns nil while the file is used, and then why that has ended: [File.Failure], or
+// store.ErrClosed after Shut.
 func (f *File) Err() error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	switch {
-	case f.damaged != nil:
-		return f.damaged
-	case f.shut:
-		return store.ErrClosed
-	default:
-		return nil
+	if why := f.Failure(); why != nil {
+		return why
 	}
+	if f.shut.Load() {
+		return store.ErrClosed
+	}
+	return nil
 }
 
-// Fail closes the store for writing: the outcome of a commit is unknown.
-// locked says that bbolt still holds its lock, so that the file cannot be closed.
-func (f *File) Fail(why any, locked bool) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.locked = f.locked || locked
-	defer f.durable.end()
-	if f.damaged == nil {
-		f.damaged = fmt.Errorf("%w: %s: a commit failed and its outcome is unknown: %v: restart the server, which reads the file again", store.ErrDamaged, f.path, why)
+// Failure returns the store.ErrDamaged that has ended the use of the file; nil: it works, or is shut.
+func (f *File) Failure() error {
+	if why := f.failure.Load(); why != nil {
+		return *why
 	}
-	return f.damaged
+	return nil
+}
+
+// Fail ends the use of the file, because the outcome of a commit is unknown.
+func (f *File) Fail(why any) error {
+	return f.fail(func() error {
+		return fmt.Errorf("%w: %s: a commit failed and its outcome is unknown: %v: restart the server, which reads the file again", store.ErrDamaged, f.path, why)
+	})
+}
+
+// Break ends the use of the file after a panic in a transaction: a page is damaged, or the program
+// has a bug. It leaves a mark beside the file, by which the next start finds out the cause. The error is a *[DamageError].
+func (f *File) Break(p any) error {
+	f.broken.Store(true)
+	return f.fail(func() error {
+		p = strings.ReplaceAll(fmt.Sprint(p), "\n", " ")
+		mark := f.Mark(p)
+		next := "start the server again, which checks all of the file first; if that refuses it, " + restoreText(f.path, mark.Backup)
+		if err := mark.leave(f.path); err != nil {
+			next = fmt.Sprintf("no mark could be left beside it, so that the next start does not check it (%v): check it with a2a-server store backup; if that fails, %s", err, restoreText(f.path, mark.Backup))
+		}
+		return &DamageError{fmt.Sprintf("%v: %s: a transaction failed, so that the file is damaged or this program has a bug: %v: %s", store.ErrDamaged, f.path, p, next)}
+	})
+}
+
+// fail ends the use of the file with the error that why returns. Only the first call counts.
+func (f *File) fail(why func() error) error {
+	f.failing.Do(func() {
+		err := why()
+		f.failure.Store(&err)
+		f.durable.end()
+	})
+	return f.Failure()
 }
 
 // Shut ends the use of the file, before it is closed. It reports false if that was done before.
-func (f *File) Shut() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	was := f.shut
-	f.shut = true
-	return !was
-}
+func (f *File) Shut() bool { return !f.shut.Swap(true) }
 
-// Close closes the file, unless bbolt holds a lock that it will not give back.
+// Close closes the file. After [File.Break] it does nothing: bbolt would wait for locks that it has
+// kept, and the system closes the file when the process ends.
 func (f *File) Close() error {
-	f.mu.Lock()
-	locked := f.locked
-	f.mu.Unlock()
-	if locked {
-		return fmt.Errorf("close store: %w", f.Refusal())
+	if f.broken.Load() {
+		return nil
 	}
 	if err := f.bolt.Close(); err != nil {
 		return fmt.Errorf("close store: %w", err)
 	}
 	return nil
-}
-
-// SetReadOnly makes the store read-only, because the writer has found damage: its next write would
-// depend on pages that cannot be trusted. Nothing of its round was written. locked says
-// that bbolt still holds its lock, so that the file cannot be closed.
-func (f *File) SetReadOnly(damage any, locked bool) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.locked = f.locked || locked
-	if f.readOnly == nil {
-		f.readOnly = fmt.Errorf("%w: a part of %s is damaged: it is read-only now, and its readable data is still served: stop the server and restore a backup of the file (%v)", store.ErrReadOnly, f.path, damage)
-	}
-	return f.readOnly
-}
-
-// Refusal returns why the store no longer writes, nil while it writes or is closed.
-func (f *File) Refusal() error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.damaged != nil {
-		return f.damaged
-	}
-	return f.readOnly
 }

@@ -72,3 +72,9 @@ func newestMeta(pages []byte) (at int, newest, other meta) {
 	}
 	return 0, first, second
 }
+
+// FreelistPage returns the number of the page of the freelist, by the newest of two meta pages.
+func FreelistPage(pages []byte) uint64 {
+	_, newest, _ := newestMeta(pages)
+	return newest.free
+}

@@ -70,25 +70,12 @@ func (m *meta) fits(size, page int64) error {
 	return nil
 }
 
-// ReadPlain runs fn with the file at path, which nothing writes, after a check of the pages that
-// bbolt would trust. dropped is the name of a bucket that is not read.
-func ReadPlain(path string, dropped []byte, fn func(im *Image) error) error {
-	return OpenPlain(path, func(file *File) error {
-		return file.bolt.View(func(tx *bolt.Tx) error {
-			if err := NewImage(tx).CheckBase(dropped); err != nil {
-				return fmt.Errorf("%w: %s: %w", store.ErrDamaged, path, err)
-			}
-			return fn(NewImage(tx))
-		})
-	})
-}
-
-// OpenPlain runs fn with the file at path, which is opened for reading only.
-func OpenPlain(path string, fn func(file *File) error) (err error) {
+// OpenPlain runs fn with the file at path, which is opened for reading only, and a transaction.
+func OpenPlain(path string, fn func(file *File, tx *bolt.Tx) error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("%w: %s: %v", store.ErrDamaged, path, p)
+			err = DamagedFile(path, p)
 		}
 	}()
 	f, err := os.Open(path)
@@ -103,21 +90,21 @@ func OpenPlain(path string, fn func(file *File) error) (err error) {
 	size := pageSize(f)
 	pages := make([]byte, 2*size)
 	if _, err := f.ReadAt(pages, 0); err != nil {
-		return fmt.Errorf("%w: %s: it is too short to be a store", store.ErrDamaged, path)
+		return DamagedFile(path, "it is too short to be a store")
 	}
 	_, newest, _ := newestMeta(pages)
 	if !newest.valid {
-		return fmt.Errorf("%w: %s: it does not begin as a store does", store.ErrDamaged, path)
+		return DamagedFile(path, "it does not begin as a store does")
 	}
 	if err := newest.fits(info.Size(), size); err != nil {
-		return fmt.Errorf("%w: %s: %w", store.ErrDamaged, path, err)
+		return DamagedFile(path, err)
 	}
 	file, err := bolt.Open(path, 0o600, &bolt.Options{ReadOnly: true, Timeout: time.Second})
 	if err != nil {
 		return openError(path, err)
 	}
 	defer func() { _ = file.Close() }()
-	return fn(&File{path: path, bolt: file, itself: identityOf(f, info)})
+	return file.View(func(tx *bolt.Tx) error { return fn(&File{path: path, bolt: file, itself: identityOf(f, info)}, tx) })
 }
 
 // pageSize returns the page size of a file, which the machine that created it has chosen. It

@@ -11,7 +11,9 @@ import (
 
 // The disk space that is allocated before it is needed, and how much room is reserved.
 const (
-	AheadBytes   = 64 << 20    // by default
+	AheadBytes   = 64 << 20 // of a large file, by default
+	firstAhead   = 1 << 20  // of a file with less than firstUsed
+	firstUsed    = 512 << 10
 	leastAhead   = 256 << 10   // on a disk that is nearly full
 	ReserveBytes = 4 << 20     // for tasks that have begun, and decisions
 	LastBytes    = 1 << 20     // for deletions
@@ -49,8 +51,9 @@ func (s *Space) begin(used int64) {
 	}
 }
 
-// Take tries to allocate need bytes in addition to the space kept ahead, which is less on a
-// disk with little free space. It does not fail: the writer checks short, and otherwise gets
+// Take tries to allocate need bytes in addition to the space kept ahead. That is little for a new file,
+// then as much as the file has, and at least twice the reserve; and less on a disk with little free
+// space. It does not fail: the writer checks short, and otherwise gets
 // the error from the disk itself.
 func (s *Space) Take(need int64, now time.Time) {
 	if s.room = math.MaxInt64; s.ahead == 0 {
@@ -61,7 +64,10 @@ func (s *Space) Take(need int64, now time.Time) {
 		s.Used = max(s.Used, int64(newest.high)*newest.pageSize)
 	}
 	free, known := available(s.file)
-	step := s.ahead
+	step := min(s.ahead, firstAhead)
+	if s.Used >= firstUsed {
+		step = min(s.ahead, max(s.Used, 2*ReserveBytes))
+	}
 	if known {
 		step = min(step, max(free/8, leastAhead))
 	}
@@ -210,5 +216,7 @@ func (m *Metas) freeRuns(file *os.File, need int64) (bytes int64) {
 	return bytes
 }
 
-// manyFree is the count of a freelist whose first element says how many there are.
-const manyFree = 0xFFFF
+const (
+	pageHeader = 16     // of a page; the count of its elements is at 10
+	manyFree   = 0xFFFF // the count of a freelist whose first element says how many there are
+)

@@ -5,9 +5,10 @@ package counts
 import (
 	"cmp"
 	"context"
-	"errors"
 	"iter"
 	"sync"
+
+	bolt "go.etcd.io/bbolt"
 
 	"a2a-server/store"
 	"a2a-server/store/boltstore/internal/boltfile"
@@ -70,13 +71,13 @@ func (c *Counts) Total(l *read.Lister) int64 {
 		return n.tally.Of(l.Query.State)
 	}
 	c.mu.Unlock()
-	sum, _ := c.count(l.Image, key, false /* use */, func() read.Tally { return all(l) })
+	sum, _ := c.count(l.Tx, key, false /* use */, func() read.Tally { return all(l) })
 	return sum.Of(l.Query.State)
 }
 
-// All returns how many tasks of all owners are in each state, as of the view im or later. Its
+// All returns how many tasks of all owners are in each state, as of the view tx or later. Its
 // counter stays.
-func (c *Counts) All(im *boltfile.Image) store.States {
+func (c *Counts) All(tx *bolt.Tx) store.States {
 	key := Key{Owner: store.System()}
 	c.mu.Lock()
 	if n := c.kept[key]; n != nil {
@@ -84,13 +85,13 @@ func (c *Counts) All(im *boltfile.Image) store.States {
 		return n.tally.States
 	}
 	c.mu.Unlock()
-	sum, _ := c.count(im, key, true /* use */, func() read.Tally { return read.TallyAll(im) })
+	sum, _ := c.count(tx, key, true /* use */, func() read.Tally { return read.TallyAll(tx) })
 	return sum.States
 }
 
 // all counts the tasks of l's owner and context in all states.
 func all(l *read.Lister) read.Tally {
-	return read.NewLister(l.Image, l.Scope, store.Query{Context: l.Query.Context}).Tally(0)
+	return read.NewLister(l.Tx, l.Scope, store.Query{Context: l.Query.Context}).Tally(0)
 }
 
 // Use returns the counter of a context, which stays until release: it is correct for the
@@ -107,18 +108,12 @@ func (c *Counts) Use(ctx context.Context, file *boltfile.File, owner store.Scope
 		if n != nil {
 			return n, nil
 		}
-		err := file.View(ctx, func(im *boltfile.Image) error {
-			if err := read.CheckIndexes(im); err != nil {
-				return err
-			}
-			_, n = c.count(im, key, true /* use */, func() read.Tally {
-				return read.NewLister(im, owner, store.Query{Context: contextID}).Tally(0)
+		err := file.View(ctx, func(tx *bolt.Tx) error {
+			_, n = c.count(tx, key, true /* use */, func() read.Tally {
+				return read.NewLister(tx, owner, store.Query{Context: contextID}).Tally(0)
 			})
 			return nil
 		})
-		if errors.Is(err, read.ErrRebuilding) {
-			return nil, nil // it cannot be counted now, and no create is refused for it
-		}
 		if n != nil || err != nil {
 			return n, err
 		}
@@ -135,15 +130,13 @@ func (n *Count) Release() {
 	n.users--
 }
 
-// count counts all states of key in the view im by tally, and keeps the counter: kept is nil when
+// count counts all states of key in the view tx by tally, and keeps the counter: kept is nil when
 // a commit came between the view and now, so that it cannot be kept, or the key has another
 // counter.
-func (c *Counts) count(im *boltfile.Image, key Key, use bool, tally func() read.Tally) (sum read.Tally, kept *Count) {
-	n := c.begin(key, im.TxID())
-	counted := false // else a page of the index is damaged
-	defer func() { kept = c.end(n, sum, use, counted) }()
-	sum, counted = tally(), true
-	return sum, nil
+func (c *Counts) count(tx *bolt.Tx, key Key, use bool, tally func() read.Tally) (sum read.Tally, kept *Count) {
+	n := c.begin(key, uint64(tx.ID()))
+	sum = tally()
+	return sum, c.end(n, sum, use)
 }
 
 // begin begins a counter that collects from the view of transaction tx on. It returns nil if a
@@ -159,17 +152,14 @@ func (c *Counts) begin(key Key, tx uint64) *Count {
 	return n
 }
 
-// end keeps a counter, if it has been counted, and returns it.
-func (c *Counts) end(n *Count, sum read.Tally, use, counted bool) *Count {
+// end keeps a counter, and returns it.
+func (c *Counts) end(n *Count, sum read.Tally, use bool) *Count {
 	if n == nil {
 		return nil
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.counting, n.Key)
-	if !counted {
-		return nil
-	}
 	n.tally.Add(&sum)
 	if use {
 		n.users++

@@ -52,8 +52,11 @@ var Buckets = [][]byte{BucketMeta, BucketLog, BucketTask, BucketLive, BucketList
 // Derived are the buckets that are made from task and row.
 var Derived = [][]byte{BucketLive, BucketList, BucketListCtx, BucketRowIdx}
 
-// What a file has only after damage in a derived bucket.
 var (
-	BucketDropped = []byte("dropped") // damaged derived buckets, by transaction: they are not walked
-	KeyRebuild    = []byte("rebuild") // in meta while derived buckets are incomplete
+	BucketDropped = []byte("dropped") // damaged derived buckets, by transaction: their pages are never read
+	KeyRebuild    = []byte("rebuild") // in meta until the derived buckets of a restored or mended file are complete
 )
+
+// FillPercent is how full pages are made when they split: in every bucket most keys are added after
+// all keys of their kind, because they begin with a time.
+const FillPercent = 0.95

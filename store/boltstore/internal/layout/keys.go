@@ -3,6 +3,7 @@ package layout
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"slices"
 
 	"a2a-server/store"
@@ -135,4 +136,51 @@ func ReadU64(b []byte) uint64 {
 		return 0
 	}
 	return binary.BigEndian.Uint64(b)
+}
+
+// CheckEntry returns an error if a bucket cannot have a key, or a derived bucket the value: readers
+// trust both. The values of the other buckets have checksums.
+func CheckEntry(bucket, key, value []byte) error {
+	ok := true
+	switch string(bucket) {
+	case string(BucketTask):
+		ok = len(key) == len(store.TaskID{})
+	case string(BucketLog), string(BucketAudit):
+		ok = len(key) == 8
+	case string(BucketRow):
+		ok = isRowKey(key)
+	case string(BucketLive):
+		_, ok = DecodeLive(value)
+		ok = ok && len(key) == len(store.TaskID{})
+	case string(BucketList):
+		ok = len(key) > 16 && store.State(key[16]) <= store.MaxState && isPosition(key[17:])
+	case string(BucketListCtx):
+		ok = len(key) > 32 && isPosition(key[32:])
+	case string(BucketRowIdx):
+		for range 3 {
+			if _, key, ok = CutWord(key); !ok {
+				return errEntry
+			}
+		}
+		ok = isRowKey(key)
+	}
+	if !ok {
+		return errEntry
+	}
+	return nil
+}
+
+var errEntry = errors.New("it has another form")
+
+func isRowKey(key []byte) bool {
+	_, rest, ok := CutWord(key)
+	if ok {
+		_, _, ok = CutOwner(rest)
+	}
+	return ok
+}
+
+func isPosition(key []byte) bool {
+	_, _, err := store.ParseTaskPosition(key)
+	return err == nil
 }

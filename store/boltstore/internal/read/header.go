@@ -1,12 +1,14 @@
-// Package read answers the reads of a store from an image of its file: pages of a task's log, and
+// Package read answers the reads of a store from a transaction of its file: pages of a task's log, and
 // lists of tasks, rows, due work and audit entries. It does not know who writes.
 package read
 
 import (
+	"bytes"
 	"fmt"
 
+	bolt "go.etcd.io/bbolt"
+
 	"a2a-server/store"
-	"a2a-server/store/boltstore/internal/boltfile"
 	"a2a-server/store/boltstore/internal/layout"
 )
 
@@ -23,15 +25,8 @@ func Task(tasks layout.Values, s store.Scope, id store.TaskID) (layout.HeaderVal
 	return t, nil
 }
 
-// Header returns the header of a task; rev 0 means that there is none. A damaged bbolt
-// page is store.ErrDataLoss here too, not a panic, so that a caller can continue with other
-// tasks.
-func Header(tasks layout.Values, id store.TaskID) (t layout.HeaderValue, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			t, err = layout.HeaderValue{}, fmt.Errorf("%w: header of task %s: %v", store.ErrDataLoss, id, p)
-		}
-	}()
+// Header returns the header of a task; rev 0 means that there is none.
+func Header(tasks layout.Values, id store.TaskID) (layout.HeaderValue, error) {
 	value := tasks.Get(id[:])
 	if value == nil {
 		return layout.HeaderValue{}, nil
@@ -39,23 +34,37 @@ func Header(tasks layout.Values, id store.TaskID) (t layout.HeaderValue, err err
 	return layout.DecodeHeader(id, value)
 }
 
-// LiveEntryAt returns the entry that is a value of live. It panics when the value is none, as an
-// image does where it is damaged.
+// LiveEntryAt returns the entry that is a value of live. It panics when the value is none: the check
+// of the file that follows finds it, and live is made anew.
 func LiveEntryAt(v []byte) layout.LiveEntry {
 	e, ok := layout.DecodeLive(v)
 	if !ok {
-		panic(boltfile.NewPageError(layout.BucketLive, fmt.Errorf("bucket %s has an entry of %d bytes", layout.BucketLive, len(v))))
+		panic(fmt.Sprintf("bucket %s has an entry of %d bytes", layout.BucketLive, len(v)))
 	}
 	return e
 }
 
-// ErrRebuilding is the store.ErrUnavailable of a read that needs derived buckets.
-const ErrRebuilding = boltfile.SlowError("an index of the store was damaged and is being rebuilt: lists continue when that is done; try again later")
+// values reads a bucket by key, with a single cursor: [bolt.Bucket.Get] makes a cursor for each key.
+type values struct{ cursor *bolt.Cursor }
 
-// CheckIndexes returns ErrRebuilding while the derived buckets that im sees are incomplete.
-func CheckIndexes(im *boltfile.Image) error {
-	if im.Bucket(layout.BucketMeta).Get(layout.KeyRebuild) != nil {
-		return ErrRebuilding
+// valuesOf returns the values of a bucket.
+func valuesOf(tx *bolt.Tx, bucket []byte) values { return values{tx.Bucket(bucket).Cursor()} }
+
+// Get returns the value of a key, or nil.
+func (v values) Get(key []byte) []byte {
+	if k, value := v.cursor.Seek(key); bytes.Equal(k, key) {
+		return value
 	}
 	return nil
+}
+
+// Before moves a cursor to the last key that is smaller than key; nil: to the last.
+func Before(c *bolt.Cursor, key []byte) (k, v []byte) {
+	if key == nil {
+		return c.Last()
+	}
+	if k, _ := c.Seek(key); k == nil {
+		return c.Last()
+	}
+	return c.Prev()
 }

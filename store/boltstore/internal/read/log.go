@@ -4,8 +4,9 @@ import (
 	"fmt"
 	"sync"
 
+	bolt "go.etcd.io/bbolt"
+
 	"a2a-server/store"
-	"a2a-server/store/boltstore/internal/boltfile"
 	"a2a-server/store/boltstore/internal/layout"
 )
 
@@ -18,7 +19,7 @@ const (
 
 // finder walks the values of a task.
 type finder struct {
-	log  *boltfile.Bucket
+	log  values
 	task store.TaskID
 	at   layout.Place // of h
 	h    layout.LogHead
@@ -77,7 +78,7 @@ type Pager struct {
 	id    store.TaskID
 	from  store.From
 
-	log   *boltfile.Bucket
+	log   values
 	task  layout.HeaderValue
 	known layout.Place // of a value known not to begin after the page; zero: none is
 	limit store.Limit
@@ -103,8 +104,8 @@ func (p *Pager) Release() {
 }
 
 // Run reads the page into p.view.
-func (p *Pager) Run(im *boltfile.Image) (err error) {
-	if p.task, err = Task(im.Bucket(layout.BucketTask), p.scope, p.id); err != nil {
+func (p *Pager) Run(tx *bolt.Tx) (err error) {
+	if p.task, err = Task(tx.Bucket(layout.BucketTask), p.scope, p.id); err != nil {
 		return err
 	}
 	v, t := &p.Page, &p.task.Header
@@ -114,7 +115,7 @@ func (p *Pager) Run(im *boltfile.Image) (err error) {
 		v.More = n < t.Seq
 		return nil
 	}
-	p.log = im.Bucket(layout.BucketLog)
+	p.log = valuesOf(tx, layout.BucketLog)
 	if _, exact := p.from.Seq(); !exact {
 		if err := p.snapshot(); err != nil {
 			return err

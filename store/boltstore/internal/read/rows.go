@@ -6,8 +6,9 @@ import (
 	"errors"
 	"fmt"
 
+	bolt "go.etcd.io/bbolt"
+
 	"a2a-server/store"
-	"a2a-server/store/boltstore/internal/boltfile"
 	"a2a-server/store/boltstore/internal/layout"
 )
 
@@ -17,18 +18,15 @@ func NewRowLister(s store.Scope, q store.RowQuery, at []byte) *RowLister {
 }
 
 // Run reads the page into l.page.
-func (l *RowLister) Run(im *boltfile.Image) error {
-	l.tasks, l.rows = im.Bucket(layout.BucketTask), im.Bucket(layout.BucketRow)
+func (l *RowLister) Run(tx *bolt.Tx) error {
+	l.tasks, l.rows = valuesOf(tx, layout.BucketTask), valuesOf(tx, layout.BucketRow)
 	q, at := &l.query, l.at
 	switch {
 	case q.Key != nil:
 		return l.one(append(l.prefix, q.Key...))
 	case q.Index != "":
-		if err := CheckIndexes(im); err != nil {
-			return err
-		}
 		prefix := layout.AppendWordPrefix(layout.AppendWord(layout.AppendWord(nil, q.Kind), q.Index), q.Prefix)
-		return scan(im.Bucket(layout.BucketRowIdx).Cursor(), prefix, at, func(k, _ []byte) (bool, error) {
+		return scan(tx.Bucket(layout.BucketRowIdx).Cursor(), prefix, at, func(k, _ []byte) (bool, error) {
 			key, indexKey, err := rowOf(k)
 			if err != nil {
 				return false, err
@@ -36,7 +34,7 @@ func (l *RowLister) Run(im *boltfile.Image) error {
 			return l.add(key, k, indexKey, l.rows.Get)
 		})
 	}
-	return scan(l.rows.Cursor(), l.prefix, at, func(k, v []byte) (bool, error) {
+	return scan(l.rows.cursor, l.prefix, at, func(k, v []byte) (bool, error) {
 		return l.add(k, k, nil, func([]byte) []byte { return v })
 	})
 }
@@ -54,7 +52,7 @@ func rowPrefix(s store.Scope, q store.RowQuery) []byte {
 
 // RowLister collects a page of rows.
 type RowLister struct {
-	tasks, rows *boltfile.Bucket
+	tasks, rows values
 	scope       store.Scope
 	query       store.RowQuery
 	prefix      []byte // of the keys of the rows
@@ -128,7 +126,7 @@ func (l *RowLister) add(key, position, indexKey []byte, read func(key []byte) []
 
 // scan calls fn for each key with prefix, past after when it is not nil, until
 // fn says that it has enough.
-func scan(c *boltfile.Cursor, prefix, after []byte, fn func(k, v []byte) (bool, error)) error {
+func scan(c *bolt.Cursor, prefix, after []byte, fn func(k, v []byte) (bool, error)) error {
 	k, v := c.Seek(prefix)
 	if after != nil {
 		if k, v = c.Seek(after); bytes.Equal(k, after) {

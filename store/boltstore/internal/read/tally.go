@@ -4,8 +4,9 @@ import (
 	"bytes"
 	"fmt"
 
+	bolt "go.etcd.io/bbolt"
+
 	"a2a-server/store"
-	"a2a-server/store/boltstore/internal/boltfile"
 	"a2a-server/store/boltstore/internal/layout"
 )
 
@@ -71,17 +72,17 @@ func (l *Lister) Tally(since store.Millis) (sum Tally) {
 }
 
 // TallyAll counts the tasks of all owners by the keys of the index.
-func TallyAll(im *boltfile.Image) (sum Tally) {
-	live := im.Bucket(layout.BucketLive).Cursor()
+func TallyAll(tx *bolt.Tx) (sum Tally) {
+	live := tx.Bucket(layout.BucketLive).Cursor()
 	for k, v := live.First(); k != nil; k, v = live.Next() {
 		e := LiveEntryAt(v)
 		sum.States[e.State]++
 	}
-	list := im.Bucket(layout.BucketList).Cursor()
+	list := tx.Bucket(layout.BucketList).Cursor()
 	for k, _ := list.First(); k != nil; k, _ = list.Next() {
 		// The owner's key and the state begin it: see layout.ListPrefix.
 		if len(k) <= 16 || store.State(k[16]) > store.MaxState {
-			panic(boltfile.NewPageError(layout.BucketList, fmt.Errorf("bucket %s has a key of %d bytes without a state", layout.BucketList, len(k))))
+			panic(fmt.Sprintf("bucket %s has a key of %d bytes without a state", layout.BucketList, len(k)))
 		}
 		sum.States[k[16]]++
 	}

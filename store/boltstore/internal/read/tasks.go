@@ -6,23 +6,21 @@ import (
 	"fmt"
 	"slices"
 
+	bolt "go.etcd.io/bbolt"
+
 	"a2a-server/store"
-	"a2a-server/store/boltstore/internal/boltfile"
 	"a2a-server/store/boltstore/internal/layout"
 )
 
 // Tasks returns a page of headers after the position of a cursor; total returns how many
 // tasks of an owner match.
-func Tasks(im *boltfile.Image, s store.Scope, q store.Query, at []byte, total func(*Lister) int64) (page store.TaskPage, err error) {
+func Tasks(tx *bolt.Tx, s store.Scope, q store.Query, at []byte, total func(*Lister) int64) (page store.TaskPage, err error) {
 	if !s.IsOwner() {
 		page.Total = -1
-		err := walkTasks(im, s, q, at, &page)
+		err := walkTasks(tx, s, q, at, &page)
 		return page, err
 	}
-	if err := CheckIndexes(im); err != nil {
-		return page, err
-	}
-	l := NewLister(im, s, q)
+	l := NewLister(tx, s, q)
 	if err := l.fill(at, &page); err != nil {
 		return page, err
 	}
@@ -31,10 +29,10 @@ func Tasks(im *boltfile.Image, s store.Scope, q store.Query, at []byte, total fu
 }
 
 // walkTasks lists for a Tenant or System: newest id first.
-func walkTasks(im *boltfile.Image, s store.Scope, q store.Query, at []byte, page *store.TaskPage) error {
+func walkTasks(tx *bolt.Tx, s store.Scope, q store.Query, at []byte, page *store.TaskPage) error {
 	limit := store.PageSize(q.Limit)
-	c := im.Bucket(layout.BucketTask).Cursor()
-	for k, v := c.Before(at); k != nil; k, v = c.Prev() {
+	c := tx.Bucket(layout.BucketTask).Cursor()
+	for k, v := Before(c, at); k != nil; k, v = c.Prev() {
 		t, err := layout.DecodeHeader(store.TaskID(k), v)
 		switch {
 		case err == nil && (!t.Visible() || !s.Covers(t.Owner) || !q.Matches(&t.Header)):
@@ -57,16 +55,16 @@ func walkTasks(im *boltfile.Image, s store.Scope, q store.Query, at []byte, page
 // Lister lists an owner's tasks: the few Live tasks from the bucket live, all other tasks from
 // an ordered index.
 type Lister struct {
-	Image  *boltfile.Image
-	tasks  *boltfile.Bucket
+	Tx     *bolt.Tx
+	tasks  values
 	Scope  store.Scope
 	Query  store.Query
 	atWork []atWork // of the owner, matching the query, best first
 }
 
 // NewLister returns a lister that has collected the owner's Live tasks.
-func NewLister(im *boltfile.Image, owner store.Scope, q store.Query) *Lister {
-	l := &Lister{Image: im, tasks: im.Bucket(layout.BucketTask), Scope: owner, Query: q}
+func NewLister(tx *bolt.Tx, owner store.Scope, q store.Query) *Lister {
+	l := &Lister{Tx: tx, tasks: valuesOf(tx, layout.BucketTask), Scope: owner, Query: q}
 	l.live()
 	return l
 }
@@ -87,7 +85,7 @@ func later(a, b atWork) int {
 
 // live collects the owner's Live tasks that match.
 func (l *Lister) live() {
-	c, sc, cx := l.Image.Bucket(layout.BucketLive).Cursor(), l.Scope.Key(), store.ContextKey(l.Query.Context)
+	c, sc, cx := l.Tx.Bucket(layout.BucketLive).Cursor(), l.Scope.Key(), store.ContextKey(l.Query.Context)
 	for k, v := c.First(); k != nil; k, v = c.Next() {
 		e, id := LiveEntryAt(v), store.TaskID(k)
 		if e.Owner != sc || e.Status < l.Query.Since || l.Query.State != 0 && e.State != l.Query.State || l.Query.Context != "" && e.Context != cx {
@@ -105,10 +103,10 @@ func (l *Lister) header(t store.Millis, id store.TaskID) store.Header {
 		return rec.Header
 	}
 	h := store.Header{Task: id, Owner: l.Scope, Context: l.Query.Context, StatusTime: t, Damaged: true}
-	if v := l.Image.Bucket(layout.BucketLive).Get(id[:]); v != nil {
+	if v := l.Tx.Bucket(layout.BucketLive).Get(id[:]); v != nil {
 		h.State = LiveEntryAt(v).State
 	}
-	c, sc := l.Image.Bucket(layout.BucketList).Cursor(), l.Scope.Key()
+	c, sc := l.Tx.Bucket(layout.BucketList).Cursor(), l.Scope.Key()
 	for state := store.State(1); state <= store.MaxState; state++ {
 		key := append(layout.ListPrefix(sc, state), store.TaskPosition(t, id)...)
 		if k, _ := c.Seek(key); bytes.Equal(k, key) {
@@ -120,12 +118,12 @@ func (l *Lister) header(t store.Millis, id store.TaskID) store.Header {
 
 // ranges returns the ranges of the index that hold the tasks that are not Live: bucket
 // and prefixes. A prefix is followed by a task's position.
-func (l *Lister) ranges() (*boltfile.Bucket, [][]byte) {
+func (l *Lister) ranges() (*bolt.Bucket, [][]byte) {
 	sc := l.Scope.Key()
 	if l.Query.Context != "" {
-		return l.Image.Bucket(layout.BucketListCtx), [][]byte{layout.ContextPrefix(sc, store.ContextKey(l.Query.Context))}
+		return l.Tx.Bucket(layout.BucketListCtx), [][]byte{layout.ContextPrefix(sc, store.ContextKey(l.Query.Context))}
 	}
-	list := l.Image.Bucket(layout.BucketList)
+	list := l.Tx.Bucket(layout.BucketList)
 	if l.Query.State != 0 {
 		return list, [][]byte{layout.ListPrefix(sc, l.Query.State)}
 	}
@@ -138,7 +136,7 @@ func (l *Lister) ranges() (*boltfile.Bucket, [][]byte) {
 
 // source yields the positions of a range, the newest first.
 type source struct {
-	c      *boltfile.Cursor
+	c      *bolt.Cursor
 	prefix []byte
 	at     []byte // current position, nil: exhausted
 }
@@ -166,7 +164,7 @@ func (l *Lister) fill(before []byte, page *store.TaskPage) error {
 		}
 		s := &sources[i]
 		s.c, s.prefix = bucket.Cursor(), prefix
-		k, _ := s.c.Before(end)
+		k, _ := Before(s.c, end)
 		s.set(k)
 	}
 	work := l.atWork

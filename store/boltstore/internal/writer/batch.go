@@ -4,8 +4,9 @@ import (
 	"math/bits"
 	"slices"
 
+	bolt "go.etcd.io/bbolt"
+
 	"a2a-server/store"
-	"a2a-server/store/boltstore/internal/boltfile"
 	"a2a-server/store/boltstore/internal/layout"
 )
 
@@ -114,15 +115,13 @@ func (r *round) flush() {
 		}
 		if t.count > 0 || t.snapshot != nil {
 			if position++; position == 1 {
-				if position = r.next(&r.log); r.err != nil {
-					return
-				}
+				position = r.next(r.log)
 			}
 			r.putValue(t, position)
 		}
 		r.putDerived(t)
 		id := t.now.Task
-		_ = r.put(&r.task, id[:], r.keepSealed(layout.BucketTask, id[:], t.now.Append))
+		_ = r.put(r.task, id[:], r.keepSealed(layout.BucketTask, id[:], t.now.Append))
 	}
 }
 
@@ -160,7 +159,7 @@ func (r *round) putValue(t *work, position uint64) {
 		h.Compressed, body = true, packed
 	}
 	value := r.keepSealed(layout.BucketLog, key, func(b []byte) []byte { return append(h.Append(b, key), body...) })
-	_ = r.put(&r.log, key, value)
+	_ = r.put(r.log, key, value)
 	t.now.LastAt, t.now.Values = position, h.K
 	if h.Snapshot {
 		t.now.SnapshotAt = position
@@ -179,7 +178,7 @@ func (r *round) jumpFrom(t *layout.HeaderValue, k uint64) (uint64, error) {
 	}
 	at := t.Newest()
 	for at.K != target {
-		h, err := layout.ReadHead(&r.log, t.Task, at.Position, at.K)
+		h, err := layout.ReadHead(r.log, t.Task, at.Position, at.K)
 		if err != nil {
 			return 0, err
 		}
@@ -198,7 +197,7 @@ func (r *round) putDerived(t *work) {
 	if t.now.Visible() && !isLive {
 		is[0], is[1] = layout.ListKeys(&t.now.Header)
 	}
-	for i, b := range []*boltfile.Changing{&r.list, &r.listCtx} {
+	for i, b := range []*bolt.Bucket{r.list, r.listCtx} {
 		if string(was[i]) == string(is[i]) {
 			continue
 		}
@@ -213,9 +212,9 @@ func (r *round) putDerived(t *work) {
 	switch {
 	case isLive:
 		if entry := layout.LiveEntryOf(&t.now.Header); !wasLive || entry != layout.LiveEntryOf(&t.before.Header) {
-			_ = r.put(&r.live, id[:], entry.Encode())
+			_ = r.put(r.live, id[:], entry.Encode())
 		}
 	case wasLive && !isLive:
-		r.delete(&r.live, id[:])
+		r.delete(r.live, id[:])
 	}
 }

@@ -15,7 +15,7 @@ func (w *Writer) NewEpoch() (epoch uint64, err error) {
 	err = w.do(context.Background(), func(r *round) error {
 		epoch = layout.ReadU64(r.meta.Get(layout.KeyEpoch)) + 1
 		r.epoch = epoch
-		return r.put(&r.meta, layout.KeyEpoch, layout.U64(epoch))
+		return r.put(r.meta, layout.KeyEpoch, layout.U64(epoch))
 	})
 	if err != nil {
 		return 0, fmt.Errorf("raise epoch: %w", err)
@@ -25,16 +25,13 @@ func (w *Writer) NewEpoch() (epoch uint64, err error) {
 
 // Release marks the file to be moved, durably: a copy of it may be used, and it may not.
 func (w *Writer) Release() error {
-	return w.do(context.Background(), func(r *round) error { return r.put(&r.meta, layout.KeyReleased, []byte{1}) })
+	return w.do(context.Background(), func(r *round) error { return r.put(r.meta, layout.KeyReleased, []byte{1}) })
 }
 
 // Claim takes over up to limit tasks of older epochs, from a task on; see [store.Store].
 func (w *Writer) Claim(ctx context.Context, epoch uint64, from store.TaskID, limit int) (claimed []store.Header, err error) {
-	claim := func(r *round) error {
+	err = w.do(ctx, func(r *round) error {
 		claimed = nil // a round may be tried again
-		if w.rebuilding.under() != nil {
-			return read.ErrRebuilding // live lacks tasks
-		}
 		if err := r.claim(epoch, from[:], nil, limit, &claimed); err != nil {
 			return err
 		}
@@ -44,14 +41,7 @@ func (w *Writer) Claim(ctx context.Context, epoch uint64, from store.TaskID, lim
 			return r.claim(epoch, nil, from[:], limit, &claimed)
 		}
 		return nil
-	}
-	err = read.ErrRebuilding
-	for errors.Is(err, read.ErrRebuilding) {
-		if err = w.WaitForIndexes(ctx); err != nil {
-			break
-		}
-		err = w.do(ctx, claim)
-	}
+	})
 	if err != nil {
 		return nil, fmt.Errorf("claim tasks: %w", err)
 	}
@@ -60,7 +50,7 @@ func (w *Writer) Claim(ctx context.Context, epoch uint64, from store.TaskID, lim
 
 // claim claims from key from, inclusive, to key to, exclusive (nil: the end).
 func (r *round) claim(epoch uint64, from, to []byte, limit int, claimed *[]store.Header) error {
-	c := r.im.Bucket(layout.BucketLive).Cursor() // as the round began: live is written at the end
+	c := r.live.Cursor() // as the round began: live is written at the end
 	for k, v := c.Seek(from); k != nil && (to == nil || string(k) < string(to)) && len(*claimed) < limit; k, v = c.Next() {
 		if entry := read.LiveEntryAt(v); entry.Epoch >= epoch {
 			continue // an older epoch is held by nobody: this instance is later

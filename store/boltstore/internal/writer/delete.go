@@ -38,24 +38,21 @@ func (r *round) shared(t *work) bool {
 		if _, known := r.tasks[id]; known {
 			return false // it was looked at above
 		}
-		rec, err := read.Header(&r.task, id)
+		rec, err := read.Header(r.task, id)
 		if err != nil {
 			return errors.Is(err, store.ErrDataLoss)
 		}
 		return rec.Visible() && rec.Owner == owner && rec.Context == contextID
 	}
-	if r.w.rebuilding.under() != nil {
-		return true // for all that is known: its rows stay
-	}
 	sc, cx := owner.Key(), store.ContextKey(contextID)
 	prefix := layout.ContextPrefix(sc, cx)
-	c := r.im.Bucket(layout.BucketListCtx).Cursor()
+	c := r.listCtx.Cursor()
 	for k, _ := c.Seek(prefix); k != nil && bytes.HasPrefix(k, prefix); k, _ = c.Next() {
 		if _, id, err := store.ParseTaskPosition(k[len(prefix):]); err != nil || is(id) {
 			return true
 		}
 	}
-	c = r.im.Bucket(layout.BucketLive).Cursor()
+	c = r.live.Cursor()
 	for k, v := c.First(); k != nil; k, v = c.Next() {
 		if e := read.LiveEntryAt(v); e.Owner == sc && e.Context == cx && is(store.TaskID(k)) {
 			return true
@@ -117,7 +114,7 @@ func (r *round) markDeleting(s store.Scope, id store.TaskID, audit []byte) error
 	}
 	// The due row's time is the task's own, so that it is found again.
 	key := layout.DueKey(id.Created(), id, store.Scope{}, store.DueDelete, nil)
-	_ = r.put(&r.due, key, r.keepParts(layout.BucketDue, key))
+	_ = r.put(r.due, key, r.keepParts(layout.BucketDue, key))
 	if audit != nil {
 		r.putAudit(id, audit)
 	}
@@ -139,20 +136,20 @@ func (r *round) deleteSome(id store.TaskID) (done bool, err error) {
 		if t.now.LastAt == 0 {
 			break
 		}
-		v, err := layout.ReadHead(&r.log, id, t.now.LastAt, t.now.Values)
+		v, err := layout.ReadHead(r.log, id, t.now.LastAt, t.now.Values)
 		if err != nil {
 			return false, err
 		}
 		r.cut = true
-		r.delete(&r.log, layout.U64(t.now.LastAt))
+		r.delete(r.log, layout.U64(t.now.LastAt))
 		t.now.LastAt, t.now.Values = v.Prev, v.K-1
 	}
 	if t.now.LastAt != 0 {
 		t.changed = true
 		return false, r.err
 	}
-	r.delete(&r.due, layout.DueKey(id.Created(), id, store.Scope{}, store.DueDelete, nil))
-	r.delete(&r.task, id[:])
+	r.delete(r.due, layout.DueKey(id.Created(), id, store.Scope{}, store.DueDelete, nil))
+	r.delete(r.task, id[:])
 	delete(r.tasks, id) // gone: nothing of it is to be written at the end
 	t.changed, t.gone = false, true
 	return true, r.err

@@ -6,8 +6,9 @@ import (
 	"math"
 	"sync"
 
+	bolt "go.etcd.io/bbolt"
+
 	"a2a-server/store"
-	"a2a-server/store/boltstore/internal/boltfile"
 	"a2a-server/store/boltstore/internal/layout"
 )
 
@@ -37,16 +38,13 @@ func Note(ctx context.Context, w *Writer) (n *Noted, end func(), err error) {
 		return nil, nil, ErrCopying
 	}
 	end = func() { w.copying.CompareAndSwap(n, nil) }
-	if refusal := w.file.Refusal(); refusal != nil {
-		return n, end, nil // nothing is written any more, and nothing has to be noted
-	}
 	// A round that changed a key before it was noted has committed when a later round, or the
 	// later part of it, runs this.
 	err = w.do(ctx, func(r *round) error {
 		n.mu.Lock()
 		defer n.mu.Unlock()
-		n.newest = max(n.newest, r.next(&r.log)-1)
-		return r.err
+		n.newest = max(n.newest, r.next(r.log)-1)
+		return nil
 	})
 	if errors.Is(err, store.ErrUnavailable) {
 		n.mu.Lock()
@@ -67,7 +65,7 @@ func PutBackup(ctx context.Context, w *Writer, moment store.Millis) error {
 		if uint64(moment) <= layout.ReadU64(r.meta.Get(layout.KeyBackup)) {
 			return nil
 		}
-		return r.put(&r.meta, layout.KeyBackup, layout.U64(uint64(moment)))
+		return r.put(r.meta, layout.KeyBackup, layout.U64(uint64(moment)))
 	})
 }
 
@@ -89,7 +87,7 @@ func (n *Noted) Len() int {
 
 // note notes a change, if the file is being copied. Whether it commits does not matter: a copy
 // reads what the key has.
-func (r *round) note(b *boltfile.Changing, key []byte, put bool) {
+func (r *round) note(b *bolt.Bucket, key []byte, put bool) {
 	n := r.w.copying.Load()
 	if n == nil {
 		return
@@ -97,13 +95,13 @@ func (r *round) note(b *boltfile.Changing, key []byte, put bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	switch b {
-	case &r.task:
+	case r.task:
 		n.keys[NotedKey{string(layout.BucketTask), string(key)}] = struct{}{}
-	case &r.row:
+	case r.row:
 		n.keys[NotedKey{string(layout.BucketRow), string(key)}] = struct{}{}
-	case &r.due:
+	case r.due:
 		n.keys[NotedKey{string(layout.BucketDue), string(key)}] = struct{}{}
-	case &r.log:
+	case r.log:
 		// Positions begin again when the log has become empty.
 		if at := layout.ReadU64(key); put && at > n.newest {
 			n.newest = at

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"time"
 
+	bolt "go.etcd.io/bbolt"
+
 	"a2a-server/store"
 	"a2a-server/store/boltstore/internal/boltfile"
 	"a2a-server/store/boltstore/internal/layout"
@@ -117,8 +119,8 @@ func (w *Writer) withinReserve(ops []*op) []*op {
 // cutOff reports whether the turn of a batch has been cut off, so that the batch is
 // refused without anything being written.
 func (w *Writer) cutOff(b *store.Batch) (cut bool) {
-	_ = w.file.View(context.Background(), func(im *boltfile.Image) error {
-		t, err := read.Task(im.Bucket(layout.BucketTask), b.Scope, b.Task)
+	_ = w.file.View(context.Background(), func(tx *bolt.Tx) error {
+		t, err := read.Task(tx.Bucket(layout.BucketTask), b.Scope, b.Task)
 		cut = errors.Is(err, store.ErrNotFound) || err == nil && (t.Phase != store.Live || t.Fence != *b.Fence)
 		return nil
 	})
@@ -131,6 +133,6 @@ func (w *Writer) look() {
 		return
 	}
 	w.putOff.ops = []*op{newOp(context.Background(), func(r *round) error {
-		return r.put(&r.meta, layout.KeyEpoch, bytes.Clone(r.meta.Get(layout.KeyEpoch)))
+		return r.put(r.meta, layout.KeyEpoch, bytes.Clone(r.meta.Get(layout.KeyEpoch)))
 	})}
 }

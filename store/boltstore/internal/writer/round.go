@@ -1,29 +1,21 @@
 package writer
 
 import (
-	"errors"
 	"fmt"
-	"math"
 
 	bolt "go.etcd.io/bbolt"
 
 	"a2a-server/store"
-	"a2a-server/store/boltstore/internal/boltfile"
 	"a2a-server/store/boltstore/internal/counts"
 	"a2a-server/store/boltstore/internal/layout"
 )
-
-// fill is how full pages are made when they split: in every bucket most keys are added after
-// the others of their kind, because they begin with a time.
-const fill = 0.95
 
 // round is a transaction of the writer. The fate of a batch is decided before its first write,
 // so that a failed batch leaves nothing behind.
 type round struct {
 	w       *Writer
 	tx      *bolt.Tx
-	im      *boltfile.Image // as the round began
-	txid    uint64          // tx says -1 when it has been committed
+	txid    uint64 // tx says -1 when it has been committed
 	tasks   map[store.TaskID]*work
 	order   []*work                     // as tasks were first touched
 	dedup   map[store.Hash]store.TaskID // new in this round
@@ -40,7 +32,7 @@ type round struct {
 	puts    int          // writes so far
 	err     error        // the transaction cannot be used any more
 
-	meta, log, task, live, list, listCtx, row, rowIdx, due, audit boltfile.Changing
+	meta, log, task, live, list, listCtx, row, rowIdx, due, audit *bolt.Bucket
 	nextAudit                                                     uint64
 }
 
@@ -68,9 +60,7 @@ type changedRow struct {
 
 func (w *Writer) begin() (*round, error) {
 	tx, err := w.file.Tx(true /* writable */)
-	if errors.Is(err, store.ErrDataLoss) {
-		return nil, w.file.SetReadOnly(err, false /* locked */)
-	} else if err != nil {
+	if err != nil {
 		return nil, err
 	}
 	return &round{
@@ -82,17 +72,10 @@ func (w *Writer) begin() (*round, error) {
 
 // openBuckets opens the buckets.
 func (r *round) openBuckets() {
-	r.im = boltfile.NewImage(r.tx)
-	r.im.CheckSmall()
-	for i, b := range r.buckets() {
-		*b = boltfile.Changing{Bucket: r.tx.Bucket(layout.Buckets[i]), Was: r.im.Bucket(layout.Buckets[i])}
-		b.FillPercent = fill
+	for i, b := range []**bolt.Bucket{&r.meta, &r.log, &r.task, &r.live, &r.list, &r.listCtx, &r.row, &r.rowIdx, &r.due, &r.audit} {
+		*b = r.tx.Bucket(layout.Buckets[i])
+		(*b).FillPercent = layout.FillPercent
 	}
-}
-
-// buckets returns all of them.
-func (r *round) buckets() []*boltfile.Changing {
-	return []*boltfile.Changing{&r.meta, &r.log, &r.task, &r.live, &r.list, &r.listCtx, &r.row, &r.rowIdx, &r.due, &r.audit}
 }
 
 // end keeps the memory that the next round can reuse, and drops the rest.
@@ -131,44 +114,41 @@ func (r *round) run(o *op) bool {
 
 // put, and delete, write to the transaction. The first failure is kept in r.err
 // and undoes the round.
-func (r *round) put(b *boltfile.Changing, key, value []byte) error {
+func (r *round) put(b *bolt.Bucket, key, value []byte) error {
 	r.dirty = true
 	r.puts++
 	r.note(b, key, true /* put */)
 	if err := b.Put(key, value); err != nil && r.err == nil {
-		r.err = err
+		r.err = fmt.Errorf("write: %w", err)
 	}
 	return r.err
 }
 
-// next returns the number after the newest key of a bucket that only grows. If a key at or
-// after that number exists, the newest key is damaged, and existing values must not be
-// overwritten: r.err records that.
-func (r *round) next(b *boltfile.Changing) uint64 {
-	b.Check(layout.U64(math.MaxUint64))
+// next returns the number after the newest key of a bucket that only grows. It panics if a key at or
+// after that number exists: the newest key is damaged, and existing values must not be overwritten.
+func (r *round) next(b *bolt.Bucket) uint64 {
 	c := b.Cursor()
 	if r.cut {
 		// bbolt's Last does not return from a bucket of several pages of which the transaction
 		// has deleted everything.
-		b.Check(nil)
 		if first, _ := c.First(); first == nil {
 			return 1
 		}
 	}
 	newest, _ := c.Last()
 	n := layout.ReadU64(newest) + 1
-	if key, _ := c.Seek(layout.U64(n)); key != nil && r.err == nil {
-		r.err = r.w.file.SetReadOnly(fmt.Errorf("there is something at %x, which is after the newest key", key), false /* locked */)
+	if key, _ := c.Seek(layout.U64(n)); key != nil {
+		panic(fmt.Sprintf("there is something at %x, which is after the newest key", key))
 	}
 	return n
 }
 
-func (r *round) delete(b *boltfile.Changing, key []byte) {
+func (r *round) delete(b *bolt.Bucket, key []byte) {
 	r.dirty = true
 	r.puts++
 	r.note(b, key, false /* put */)
 	if err := b.Delete(key); err != nil && r.err == nil {
-		r.err = err
+		r.err = fmt.Errorf("delete: %w", err)
 	}
 }
 

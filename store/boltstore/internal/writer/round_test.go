@@ -78,8 +78,8 @@ func TestDeleteOfAllInARound(t *testing.T) {
 			t.Fatal("the round does not end")
 		}
 	}
-	need(file.View(ctx, func(im *boltfile.Image) error {
-		h, err := read.Task(im.Bucket(layout.BucketTask), store.System(), young)
+	need(file.View(ctx, func(tx *bolt.Tx) error {
+		h, err := read.Task(tx.Bucket(layout.BucketTask), store.System(), young)
 		if err != nil || h.Seq != 1 {
 			t.Errorf("the new task has %d events, %v, want 1", h.Seq, err)
 		}

@@ -16,10 +16,10 @@ func (r *round) putDue(b *store.Batch, t *work) (more int) {
 		there := r.due.Get(key) != nil
 		switch {
 		case c.Delete && there:
-			r.delete(&r.due, key)
+			r.delete(r.due, key)
 			more--
 		case !c.Delete && !there:
-			_ = r.put(&r.due, key, r.keepParts(layout.BucketDue, key, c.Payload))
+			_ = r.put(r.due, key, r.keepParts(layout.BucketDue, key, c.Payload))
 			more++
 		}
 	}
@@ -31,13 +31,10 @@ func (r *round) putDue(b *store.Batch, t *work) (more int) {
 
 func (r *round) putAudit(task store.TaskID, entry []byte) {
 	if r.nextAudit == 0 {
-		r.nextAudit = max(r.next(&r.audit), layout.ReadU64(r.meta.Get(layout.KeyAudit)))
-		if r.err != nil {
-			return
-		}
+		r.nextAudit = max(r.next(r.audit), layout.ReadU64(r.meta.Get(layout.KeyAudit)))
 	}
 	n := layout.U64(r.nextAudit)
-	_ = r.put(&r.audit, n, r.keepParts(layout.BucketAudit, n, task[:], entry))
+	_ = r.put(r.audit, n, r.keepParts(layout.BucketAudit, n, task[:], entry))
 	r.nextAudit++
 }
 
@@ -86,7 +83,7 @@ func (r *round) putRows(b *store.Batch, t *work) {
 		}
 		if c.Delete {
 			if have.Rev > 0 {
-				r.delete(&r.row, key)
+				r.delete(r.row, key)
 			}
 			continue
 		}
@@ -103,16 +100,16 @@ func (r *round) putRows(b *store.Batch, t *work) {
 		if packed := r.keep(func(b []byte) []byte { b, _ = r.w.compressor.Compress(b, c.Value); return b }); len(packed) > 0 {
 			now.Packed = packed
 		}
-		_ = r.put(&r.row, key, r.keepSealed(layout.BucketRow, key, now.Append))
+		_ = r.put(r.row, key, r.keepSealed(layout.BucketRow, key, now.Append))
 		for _, ix := range c.Index {
-			_ = r.put(&r.rowIdx, layout.IndexKey(c.Kind, ix, key), nil)
+			_ = r.put(r.rowIdx, layout.IndexKey(c.Kind, ix, key), nil)
 		}
 	}
 }
 
 func (r *round) deleteIndex(kind string, key []byte, v *layout.RowValue) {
 	for _, ix := range v.Index {
-		r.delete(&r.rowIdx, layout.IndexKey(kind, ix, key))
+		r.delete(r.rowIdx, layout.IndexKey(kind, ix, key))
 	}
 }
 
@@ -157,7 +154,7 @@ func (r *round) deleteRows(found []foundRow, owner store.Scope) error {
 			r.charge(f.key, owner, -int64(f.short+len(f.value.Value)))
 		}
 		r.deleteIndex(f.kind, f.key, &f.value)
-		r.delete(&r.row, f.key)
+		r.delete(r.row, f.key)
 	}
 	return r.err
 }

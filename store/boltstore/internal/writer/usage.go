@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 
+	bolt "go.etcd.io/bbolt"
+
 	"a2a-server/store"
 	"a2a-server/store/boltstore/internal/boltfile"
 	"a2a-server/store/boltstore/internal/layout"
@@ -20,7 +22,7 @@ func (u *usage) moveRow(key []byte, owner store.Scope, n int64) {
 
 // walkRows takes the next step through the rows of contexts and of scopes, which are the first
 // of each kind. It reports whether it has reached the end.
-func (u *usage) walkRows(rows *boltfile.Bucket, steps int) (complete bool, err error) {
+func (u *usage) walkRows(rows *bolt.Bucket, steps int) (complete bool, err error) {
 	c := rows.Cursor()
 	k, v := c.First()
 	if u.rows != nil {
@@ -97,12 +99,12 @@ func (u *usage) walk(file *boltfile.File) error {
 	if u.owners == nil {
 		u.owners = map[[16]byte]uint64{}
 	}
-	err := file.View(context.Background(), func(im *boltfile.Image) (err error) {
+	err := file.View(context.Background(), func(tx *bolt.Tx) (err error) {
 		if u.tasks {
-			u.complete, err = u.walkRows(im.Bucket(layout.BucketRow), usageStep)
+			u.complete, err = u.walkRows(tx.Bucket(layout.BucketRow), usageStep)
 			return err
 		}
-		c := im.Bucket(layout.BucketTask).Cursor()
+		c := tx.Bucket(layout.BucketTask).Cursor()
 		k, v := c.Seek(u.walked[:])
 		for n := 0; n < usageStep; k, v = c.Next() {
 			if k == nil {

@@ -3,11 +3,15 @@ package writer
 import (
 	"bytes"
 	"context"
+	"errors"
 	"time"
+
+	bolt "go.etcd.io/bbolt"
 
 	"a2a-server/store"
 	"a2a-server/store/boltstore/internal/boltfile"
 	"a2a-server/store/boltstore/internal/layout"
+	"a2a-server/store/boltstore/internal/read"
 )
 
 const (
@@ -73,9 +77,9 @@ func (w *window) load(ctx context.Context, file *boltfile.File) {
 	var younger store.Millis     // when the task before was made; 0: it is the newest
 	var age, byIDs time.Duration // how much older than the newest: at least, and by the ids
 	for done, found := false, 0; !done; {
-		err := file.View(ctx, func(im *boltfile.Image) error {
-			c := im.Bucket(layout.BucketTask).Cursor()
-			k, v := c.Before(at)
+		err := file.View(ctx, func(tx *bolt.Tx) error {
+			c := tx.Bucket(layout.BucketTask).Cursor()
+			k, v := read.Before(c, at)
 			for n := 0; n < 2048; {
 				if done = k == nil || found == windowWalk*w.size || age >= windowReach; done {
 					return nil
@@ -104,10 +108,7 @@ func (w *window) load(ctx context.Context, file *boltfile.File) {
 			}
 			return nil
 		})
-		if err != nil {
-			if ctx.Err() == nil {
-				_ = file.SetReadOnly(err, false) // the writer answers the batches that wait
-			}
+		if err != nil && !errors.Is(err, store.ErrUnavailable) { // else the disk is slow
 			return
 		}
 	}

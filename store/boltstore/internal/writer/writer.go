@@ -3,8 +3,7 @@
 // visible to readers and answers every batch.
 //
 // A transaction of the writer is a round. While the disk refuses commits, the batches of turns
-// wait, and all other batches fail. Damage in a derived bucket is repaired: the derived buckets are
-// dropped and rebuilt in slices. Any other damage makes the file read-only.
+// wait, and all other batches fail. A panic or a fault in a round breaks the file.
 package writer
 
 import (
@@ -48,7 +47,6 @@ type Config struct {
 
 	WindowSize int                  // how many messages the window remembers
 	Running    func() time.Duration // how long the process has run
-	Rebuilding bool                 // derived buckets are incomplete
 	Committed  func(time.Duration)  // called after each commit, with the time it took; nil: not
 	Hook       func(Step)           // called before each step; nil: not
 }
@@ -64,11 +62,10 @@ type Writer struct {
 	epoch  uint64 // of the newest instance
 	timed  func(time.Duration)
 
-	queue      queue
-	trouble    trouble
-	rebuilding rebuilding
-	ended      sync.WaitGroup // run, and the loader of the window
-	stop       context.CancelFunc
+	queue   queue
+	trouble trouble
+	ended   sync.WaitGroup // run, and the loader of the window
+	stop    context.CancelFunc
 
 	window window
 
@@ -80,7 +77,6 @@ type Writer struct {
 	usage   usage
 	waiting []*op  // creates that wait until usage is complete
 	putOff  putOff // by the disk
-	rebuilt []byte // how far derived buckets are rebuilt
 
 	compressor *layout.Compressor
 	copying    atomic.Pointer[Noted] // nil: the file is not being copied
@@ -117,10 +113,6 @@ func New(c Config) (*Writer, error) {
 		tasks: map[store.TaskID]*work{}, dedup: map[store.Hash]store.TaskID{},
 	}
 	w.queue.init()
-	if c.Rebuilding {
-		w.rebuilding.begin()
-	}
-	c.File.OnDamage = w.met
 	return w, nil
 }
 
@@ -156,8 +148,7 @@ func (w *Writer) run() {
 	close(walking)
 	for {
 		var walk chan struct{} // nil: there is nothing to walk for
-		rebuild := w.rebuilding.under() != nil && w.putOff.retry == nil && w.file.Refusal() == nil && !w.queue.isClosed()
-		if len(w.waiting) > 0 || rebuild {
+		if len(w.waiting) > 0 {
 			walk = walking
 		}
 		select {
@@ -179,9 +170,6 @@ func (w *Writer) run() {
 		w.commitAll(ops)
 		if w.putOff.why != nil && w.putOff.retry == nil {
 			w.putOff.later() // nothing was tried since, or nothing of it was to be written
-		}
-		if rebuild && !closed && w.rebuilding.under() != nil {
-			w.rebuild()
 		}
 		if closed && len(ops) == 0 && len(w.putOff.ops) == 0 {
 			w.release(w.file.Err())
@@ -205,7 +193,7 @@ func (w *Writer) count() {
 		return
 	}
 	if err := w.usage.walk(w.file); err != nil {
-		w.release(w.file.SetReadOnly(err, false))
+		w.release(err)
 	}
 	if w.usage.complete {
 		waiting := w.waiting
@@ -279,7 +267,7 @@ func (w *Writer) admit(ops []*op) []*op {
 		}
 		if !w.window.ready && o.batch != nil && !o.batch.Dedup.IsZero() {
 			if w.cut {
-				o.answer(cmp.Or(w.file.Refusal(), w.file.Err())) // an error is set: else the window were ready
+				o.answer(cmp.Or(w.file.Failure(), store.ErrClosed)) // else the window were ready
 				continue
 			}
 			w.held = append(w.held, o)
@@ -299,7 +287,7 @@ func (w *Writer) admit(ops []*op) []*op {
 // every op is at fault, it tries each alone.
 func (w *Writer) commit(ops []*op) {
 	w.at(Taken)
-	if err := w.file.Refusal(); err != nil {
+	if err := w.file.Failure(); err != nil {
 		answerAll(ops, err)
 		return
 	}
@@ -318,18 +306,6 @@ func (w *Writer) commit(ops []*op) {
 	}
 	switch unavailable := (*boltfile.UnavailableError)(nil); {
 	case err == nil:
-	case errors.Is(err, errDerived):
-		for _, o := range ops {
-			o.again()
-		}
-		switch err := w.dropDerived(); {
-		case err == nil:
-			w.commit(ops)
-		case errors.As(err, &unavailable):
-			w.refused(ops, unavailable)
-		default:
-			answerAll(ops, w.file.SetReadOnly(err, false /* locked */))
-		}
 	case errors.As(err, &unavailable):
 		w.refused(ops, unavailable)
 	case len(ops) == 1:
@@ -346,46 +322,19 @@ func (w *Writer) commit(ops []*op) {
 	}
 }
 
-// errDerived says that a round has met damage in a derived bucket, and did nothing.
-var errDerived = errors.New("a derived bucket is damaged")
-
-// dropDerived drops the derived buckets. A *boltfile.UnavailableError means that the disk has refused it,
-// and that nothing was written.
-func (w *Writer) dropDerived() error {
-	o := newOp(context.Background(), (*round).drop)
-	err := w.try([]*op{o})
-	if err == nil {
-		_, err = o.commit.Wait()
-	}
-	return err
-}
-
 // try applies ops and commits. It returns an error when nothing was written and no op was
 // answered; when the outcome of a commit is unknown, it answers every op.
 func (w *Writer) try(ops []*op) (err error) {
 	file := w.file
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	var r *round
 	defer func() {
-		p := recover()
-		if p == nil {
-			return
+		if p := recover(); p != nil {
+			answerAll(ops, file.Break(p))
+			err = nil
 		}
-		// bbolt panics where its pages are damaged. Until the meta page is written, that
-		// loses nothing.
-		free := r != nil && boltfile.Rollback(r.tx)
-		if free && damagedDerived(p) && w.undone(r.txid) {
-			err = errDerived
-			return
-		}
-		fail := file.Fail
-		if r == nil || w.undone(r.txid) {
-			fail = file.SetReadOnly
-		}
-		answerAll(ops, fail(p, !free))
-		err = nil
 	}()
-	if r, err = w.begin(); err != nil {
+	r, err := w.begin()
+	if err != nil {
 		return err
 	}
 	file.Space.Used = r.tx.Size()
@@ -448,13 +397,12 @@ func (w *Writer) failed(txid uint64, cause error, ops []*op) error {
 // lost ends the store: it is not known whether a commit will be there when the file is
 // reopened.
 func (w *Writer) lost(cause error, ops []*op) error {
-	answerAll(ops, w.file.Fail(cause, false))
+	answerAll(ops, w.file.Fail(cause))
 	return nil
 }
 
 // undone reports whether readers see nothing of a transaction whose commit failed.
-func (w *Writer) undone(txid uint64) (undone bool) {
-	defer func() { undone = recover() == nil && undone }()
+func (w *Writer) undone(txid uint64) bool {
 	tx, err := w.file.Tx(false /* writable */)
 	if err != nil {
 		return false

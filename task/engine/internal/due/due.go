@@ -41,7 +41,6 @@ type rows struct {
 	mu     sync.Mutex
 	busy   map[store.DuePosition]bool // true: it was read again meanwhile, and may have another row at its position
 	failed map[store.DuePosition]failedRow
-	over   error // the store cannot write any more, permanently
 }
 
 // failedRow is a row after failed work, and the time of the retry.
@@ -82,8 +81,6 @@ func (r *rows) end(row *store.Due, now time.Time, err error) {
 		r.failed[row.Position] = failedRow{again: now.Add(time.Millisecond)} // after a read that is under way
 	case err == nil:
 		delete(r.failed, row.Position)
-	case errors.Is(err, store.ErrReadOnly):
-		r.over = err
 	case errors.Is(err, ErrAgain):
 		r.failed[row.Position] = failedRow{again: now.Add(pause).Truncate(time.Second)}
 	default:
@@ -130,13 +127,6 @@ func (r *rows) sleep(now time.Time) time.Duration {
 	return first.Sub(now)
 }
 
-// isOver returns why due work has stopped for good, nil if it has not.
-func (r *rows) isOver() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.over
-}
-
 // Work does due work. It is safe for concurrent use.
 type Work struct {
 	Config
@@ -171,7 +161,6 @@ func (w *Work) Run(ctx context.Context) error {
 			switch err := w.doDue(ctx, r); {
 			case ctx.Err() != nil || w.env.Ctx.Err() != nil:
 				continue // to the end: we are stopping
-			case r.isOver() != nil: // told below
 			case errors.Is(err, store.ErrUnavailable), errors.Is(err, store.ErrDataLoss):
 				w.env.Log.Error().Err(err).Msg("deadlines and timers cannot be read; retrying")
 				r.next = w.env.Now().Add(firstRetry)
@@ -181,11 +170,6 @@ func (w *Work) Run(ctx context.Context) error {
 			case err != nil:
 				return fmt.Errorf("read due work: %w", err)
 			}
-		}
-		if err := r.isOver(); err != nil {
-			w.env.Log.Error().Err(err).Msg("deadlines and timers stop until a backup of the store is restored")
-			w.env.Wait(ctx.Done(), w.env.Ctx.Done())
-			return nil
 		}
 		now := w.env.Now()
 		stop := w.env.After(max(r.sleep(now), time.Millisecond), func() { env.Signal(alarm) })
@@ -220,7 +204,7 @@ func (w *Work) doDue(ctx context.Context, r *rows) error {
 			}
 			for !r.begin(row) {
 				w.env.Wait(r.ended, ctx.Done(), w.env.Ctx.Done())
-				if err := cmp.Or(r.isOver(), ctx.Err(), w.env.Ctx.Err()); err != nil {
+				if err := cmp.Or(ctx.Err(), w.env.Ctx.Err()); err != nil {
 					return err
 				}
 			}
@@ -248,7 +232,7 @@ func (w *Work) do(r *rows, row *store.Due) {
 		r.end(row, now, err)
 	}()
 	err = w.handle(*row)
-	if err != nil && !errors.Is(err, rules.ErrNotYet) && !errors.Is(err, ErrAgain) && !errors.Is(err, store.ErrReadOnly) && w.env.Ctx.Err() == nil {
+	if err != nil && !errors.Is(err, rules.ErrNotYet) && !errors.Is(err, ErrAgain) && w.env.Ctx.Err() == nil {
 		w.env.Log.Warn().Err(err).Str("kind", row.Kind).Str("task_id", row.Task.String()).Msg("due work failed; retrying")
 	}
 }

@@ -21,7 +21,7 @@ func (e *RecordedError) Error() string {
 	if len(e.Started) > 0 {
 		says += "; started, and their results are unknown: " + strings.Join(e.Started, ", ")
 	}
-	if errors.Is(e.Cause, store.ErrReadOnly) || errors.Is(e.Cause, store.ErrDataLoss) {
+	if errors.Is(e.Cause, store.ErrDataLoss) {
 		return says + "; nothing more can be written, because what is stored is damaged: tell the operator of this server before a backup is restored, because the backup may not have the message"
 	}
 	return says + "; the server is stopping, and the task continues when it runs again: get the task then, or repeat this message with the same messageId to wait for it"

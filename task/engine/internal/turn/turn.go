@@ -332,7 +332,7 @@ func (t *Turn) lost(err error) {
 	switch {
 	case errors.Is(err, store.ErrFenced), errors.Is(err, store.ErrNotFound):
 		t.drop(call.ErrCut)
-	case errors.Is(err, store.ErrDataLoss), errors.Is(err, store.ErrReadOnly):
+	case errors.Is(err, store.ErrDataLoss):
 		// A retry would fail again; a process with a restored store recovers the task.
 		t.turns.env.Log.Error().Err(err).Str("task_id", t.Task.String()).Msg("turn given up: the task stops until a backup of the store is restored")
 		t.givenUp = &RecordedError{Task: t.Task, Started: t.started(), Cause: err}

@@ -1,4 +1,4 @@
-package boltfile
+package pages
 
 import (
 	"bytes"
@@ -102,27 +102,20 @@ func (p page) place(i int) (start, key, value uint64) {
 	return uint64(begin) + uint64(order.Uint32(h)), uint64(order.Uint32(h[4:])), 0
 }
 
-// key returns the key of element i. It panics if that is not in the page, as value does.
+// key returns the key of element i of a page that was checked.
 func (p page) key(i int) []byte {
 	start, n, _ := p.place(i)
-	return p.slice(start, n)
+	return p[start : start+n : start+n]
 }
 
-// value returns the value of element i of a leaf, and whether it is a bucket.
-func (p page) value(i int) (value []byte, bucket bool) {
+// value returns the value of element i of a leaf that was checked.
+func (p page) value(i int) []byte {
 	start, key, n := p.place(i)
-	return p.slice(start+key, n), p.bucket(i)
+	return p[start+key : start+key+n : start+key+n]
 }
 
 func (p page) bucket(i int) bool {
 	return binary.NativeEndian.Uint32(p[pageHeader+i*pageElement:])&leafBucket != 0
-}
-
-func (p page) slice(start, n uint64) []byte {
-	if start+n > uint64(len(p)) {
-		panic(errOutside)
-	}
-	return p[start : start+n : start+n]
 }
 
 // child returns the page that element i of a branch points to, and the bounds of the keys there.
@@ -131,11 +124,7 @@ func (p page) child(i int, high []byte) (id uint64, from, to []byte) {
 	if i+1 < p.count() {
 		high = p.key(i + 1)
 	}
-	return p.childID(i), p.key(i), high
-}
-
-func (p page) childID(i int) uint64 {
-	return binary.NativeEndian.Uint64(p[pageHeader+i*pageElement+8:])
+	return binary.NativeEndian.Uint64(p[pageHeader+i*pageElement+8:]), p.key(i), high
 }
 
 // search returns the number of elements whose keys are smaller than key.

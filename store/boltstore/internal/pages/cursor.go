@@ -1,33 +1,24 @@
-package boltfile
+package pages
 
 // Cursor walks a bucket. Its methods return nil keys at the end.
 type Cursor struct {
-	b     *Bucket
-	path  []step  // from the root to a leaf
-	steps [4]step // the memory of a short path
+	b    *Bucket
+	path []step // from the root to a leaf
 }
 
 // step is an element of a page.
 type step struct {
 	page
-	i         int    // before the first key, or after the last: none
+	i         int    // after the last key: none
 	low, high []byte // of the keys on the page; nil: no bound
-}
-
-func (s *step) current() (key, value []byte) {
-	value, _ = s.value(s.i)
-	return s.key(s.i), value
 }
 
 // First moves to the first key.
 func (c *Cursor) First() (key, value []byte) {
 	c.begin()
-	c.descend(first)
+	c.descend(func(page) int { return 0 })
 	return c.forward()
 }
-
-// Last moves to the last key.
-func (c *Cursor) Last() (key, value []byte) { return c.Before(nil) }
 
 // Seek moves to the first key that is not smaller than key.
 func (c *Cursor) Seek(key []byte) (k, v []byte) {
@@ -41,39 +32,14 @@ func (c *Cursor) Seek(key []byte) (k, v []byte) {
 	return c.forward()
 }
 
-// Before moves to the last key that is smaller than key; nil: to the last.
-func (c *Cursor) Before(key []byte) (k, v []byte) {
-	c.begin()
-	c.descend(func(p page) int {
-		switch {
-		case key == nil:
-			return last(p)
-		case p.leaf():
-			return p.search(key) - 1
-		}
-		return p.toward(key)
-	})
-	return c.backward()
-}
-
 // Next moves to the key after the current one.
 func (c *Cursor) Next() (key, value []byte) {
 	c.path[len(c.path)-1].i++
 	return c.forward()
 }
 
-// Prev moves to the key before the current one.
-func (c *Cursor) Prev() (key, value []byte) {
-	c.path[len(c.path)-1].i--
-	return c.backward()
-}
-
-func first(page) int { return 0 }
-
-func last(p page) int { return p.count() - 1 }
-
 func (c *Cursor) begin() {
-	c.path = c.steps[:0]
+	c.path = c.path[:0]
 	c.enter(c.b.root, nil, nil)
 }
 
@@ -111,30 +77,9 @@ func (c *Cursor) forward() (key, value []byte) {
 				c.path[len(c.path)-1].i++
 			}
 		case s.leaf():
-			return s.current()
+			return s.key(s.i), s.value(s.i)
 		default:
 			c.down()
-			c.descend(first)
-		}
-	}
-	return nil, nil
-}
-
-// backward returns the current element, or the previous page's last element if the position is
-// before the beginning of its page.
-func (c *Cursor) backward() (key, value []byte) {
-	for len(c.path) > 0 {
-		s := &c.path[len(c.path)-1]
-		switch {
-		case s.i < 0:
-			if c.path = c.path[:len(c.path)-1]; len(c.path) > 0 {
-				c.path[len(c.path)-1].i--
-			}
-		case s.leaf():
-			return s.current()
-		default:
-			c.down()
-			c.descend(last)
 		}
 	}
 	return nil, nil

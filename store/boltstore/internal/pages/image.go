@@ -1,17 +1,21 @@
-package boltfile
+// Package pages reads the pages of a bbolt file itself, and checks each page that it reads: bbolt
+// trusts its pages. A server that works reads with bbolt; this package reads for copies, and for the
+// check of a file after a failure. It does not know the meaning of keys and values.
+package pages
 
 import (
 	"encoding/binary"
 	"fmt"
+	"runtime/debug"
 	"unsafe"
 
 	bolt "go.etcd.io/bbolt"
+
+	"a2a-server/store"
 )
 
-// Image is the file in the state of a transaction. Its pages are read here and not by bbolt,
-// which trusts its pages: bbolt looks for keys past the end of a page that claims more keys
-// than it has, and follows a page that refers to itself. Results are valid until the end of
-// the transaction. Methods panic with an error where a page is damaged.
+// Image is the file in the state of a transaction. Results are valid until the end of the
+// transaction. Methods panic with an error where a page is damaged; see [Read].
 type Image struct {
 	tx   *bolt.Tx
 	data []byte // of the file, as bbolt has mapped it
@@ -20,22 +24,23 @@ type Image struct {
 	used []bool // pages that are in use, so far; nil: it is not noted
 }
 
-// Size returns the size of the file's pages together, in bytes.
-func (im *Image) Size() int64 { return int64(len(im.data)) }
-
-// NewImage returns the file as a transaction sees it.
-func NewImage(tx *bolt.Tx) *Image {
+// Read runs fn with the file as a transaction sees it. Where a page is damaged or cannot be read, fn
+// ends, and the error is store.ErrDataLoss.
+func Read(tx *bolt.Tx, fn func(im *Image) error) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%w: %v", store.ErrDataLoss, p)
+		}
+	}()
 	info := tx.DB().Info()
-	return &Image{
+	return fn(&Image{
 		tx:   tx,
 		data: unsafe.Slice(*(**byte)(unsafe.Pointer(&info.Data)), tx.Size()), // bbolt maps all of it before it returns a transaction
 		size: uint64(info.PageSize),
 		root: uint64(tx.Cursor().Bucket().Root()),
-	}
+	})
 }
-
-// TxID returns the number of the transaction.
-func (im *Image) TxID() uint64 { return uint64(im.tx.ID()) }
 
 func (im *Image) all() *Bucket {
 	return &Bucket{im: im, name: []byte("all buckets"), root: im.root, buckets: true}
@@ -43,8 +48,8 @@ func (im *Image) all() *Bucket {
 
 // Bucket returns a bucket of the file.
 func (im *Image) Bucket(name []byte) *Bucket {
-	value, found := im.all().find(name)
-	if !found {
+	value := im.all().Get(name)
+	if value == nil {
 		panic(fmt.Errorf("it has no bucket %s", name))
 	}
 	return im.bucketIn(name, value)
@@ -60,17 +65,6 @@ func (im *Image) bucketIn(name, value []byte) *Bucket {
 		panic(fmt.Errorf("its bucket %s has both a root page and elements", name))
 	}
 	return b
-}
-
-// CheckSmall checks the page of all buckets, with the small buckets in it. bbolt copies the
-// small buckets into memory, where a key outside its bucket would be anything.
-func (im *Image) CheckSmall() {
-	c := im.all().Cursor()
-	for name, value := c.First(); name != nil; name, value = c.Next() {
-		if b := im.bucketIn(name, value); b.root == 0 {
-			b.checked(0, 0, nil, nil)
-		}
-	}
 }
 
 // page returns a page of the file that begins as it should.

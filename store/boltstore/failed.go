@@ -1,0 +1,69 @@
+package boltstore
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"a2a-server/store/boltstore/internal/boltfile"
+	"a2a-server/store/boltstore/internal/layout"
+	"a2a-server/store/boltstore/internal/pages"
+)
+
+// failed is the result of the check of a store in which a transaction of an earlier process has failed; see
+// [boltfile.File.Break].
+type failed struct {
+	mark    boltfile.Mark
+	other   bool   // the store that failed was another, which this replaces
+	derived string // the damage of the derived buckets; "": there is none
+}
+
+// afterFailure checks every page of the file at path if an earlier process has left a mark beside it.
+// It refuses damage in other buckets than the derived. Nil: there is no mark, or no file.
+func afterFailure(path string) (*failed, error) {
+	mark, marked := boltfile.ReadMark(path)
+	if !marked {
+		return nil, nil
+	}
+	f := &failed{mark: mark}
+	err := boltfile.OpenPlain(path, func(_ *boltfile.File, tx *bolt.Tx) error {
+		return pages.Read(tx, func(im *pages.Image) error {
+			damage := im.Check(layout.Derived, layout.BucketDropped, layout.CheckEntry)
+			var derived, others []string
+			for _, name := range slices.Sorted(maps.Keys(damage)) {
+				if slices.ContainsFunc(layout.Derived, func(d []byte) bool { return string(d) == name }) {
+					derived = append(derived, damage[name].Error())
+				} else {
+					others = append(others, damage[name].Error())
+				}
+			}
+			if len(others) > 0 {
+				return mark.Refuse(path, strings.Join(others, "; "))
+			}
+			f.derived = strings.Join(derived, "; ")
+			f.other = mark.Incarnation != 0 && mark.Incarnation != layout.ReadU64(im.Bucket(layout.BucketMeta).Get(layout.KeyIncarnation))
+			return nil
+		})
+	})
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	return f, err
+}
+
+// text is the result for the operator.
+func (f *failed) text(path string) string {
+	switch {
+	case f.derived != "":
+		return fmt.Sprintf("an index of %s was damaged, and was made again from the tasks: check the disk, and make a backup (%s)", path, f.derived)
+	case f.other:
+		return ""
+	}
+	return fmt.Sprintf("the server failed at %s, although no page of %s is damaged: that was a bug of this program, or memory that returns wrong data: please report it with this line", f.mark.Time.Format(time.RFC3339), path)
+}
