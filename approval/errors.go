@@ -68,6 +68,7 @@ type Error struct {
 	ID         string // of the approval or, when there is none, as it was given
 	Message    string
 	Violations []Violation       // of ReasonUnknown and ReasonMalformed
+	Next       string            // of ReasonMalformed: the valid answer
 	Metadata   map[string]string // see the Meta constants
 	// Barred is the reason why the sender may not answer at all, a Barred constant; "": the
 	// answer is wrong. It is for logs.
@@ -129,6 +130,7 @@ func Malformed(id, next string, violations ...Violation) *Error {
 		ID:         id,
 		Message:    fmt.Sprintf("the answer to %s is not valid: %s; %s", quote(id), strings.Join(what, "; "), next),
 		Violations: violations,
+		Next:       next,
 		Metadata:   meta(MetaApproval, id),
 	}
 }

@@ -115,28 +115,32 @@ func Problem(err error) *client.Error {
 
 // decision returns the problem of a decision.
 func decision(wrong *approval.Error) *client.Error {
-	var e *client.Error
-	switch wrong.Reason {
+	e := &client.Error{Status: http.StatusConflict, Reason: client.ReasonConflict}
+	switch wrong.Reason { //nolint:exhaustive // all others are conflicts
 	case approval.ReasonUnknown:
 		return problem(http.StatusNotFound, client.ReasonNotFound, "there is no such approval, or it belongs to somebody else: list the approvals that you may see")
 	case approval.ReasonMalformed:
-		e = problem(http.StatusBadRequest, client.ReasonInvalid, wrong.Message)
+		return malformed(wrong)
 	case approval.ReasonNotAllowed:
-		e = problem(http.StatusForbidden, client.ReasonNotAllowed, wrong.Message)
+		e.Status, e.Reason = http.StatusForbidden, client.ReasonNotAllowed
 	case approval.ReasonExpired:
-		e = problem(http.StatusGone, client.ReasonExpired, wrong.Message)
+		e.Status, e.Reason = http.StatusGone, client.ReasonExpired
 	case approval.ReasonChanged:
-		e = problem(http.StatusPreconditionFailed, client.ReasonChanged, wrong.Message)
-	case approval.ReasonConflict, approval.ReasonDecided:
-		e = problem(http.StatusConflict, client.ReasonConflict, wrong.Message)
-	default:
-		e = problem(http.StatusConflict, client.ReasonConflict, wrong.Message)
+		e.Status, e.Reason = http.StatusPreconditionFailed, client.ReasonChanged
 	}
-	for _, v := range wrong.Violations {
-		field := fieldOf(v.Field)
-		e.Detail = strings.Replace(e.Detail, v.Field+": "+v.Description, field+": "+v.Description, 1)
-		e.Fields = append(e.Fields, client.FieldError{Field: field, Description: v.Description})
+	return problem(e.Status, e.Reason, wrong.Message)
+}
+
+// malformed returns the problem of a decision with wrong fields, which have other names here.
+func malformed(wrong *approval.Error) *client.Error {
+	var fields []client.FieldError
+	here := make([]approval.Violation, len(wrong.Violations))
+	for i, v := range wrong.Violations {
+		here[i] = approval.Violation{Field: fieldOf(v.Field), Description: v.Description}
+		fields = append(fields, client.FieldError{Field: here[i].Field, Description: v.Description})
 	}
+	e := problem(http.StatusBadRequest, client.ReasonInvalid, approval.Malformed(wrong.ID, wrong.Next, here...).Message)
+	e.Fields = fields
 	return e
 }
 
