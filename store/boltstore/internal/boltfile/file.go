@@ -44,7 +44,6 @@ type File struct {
 	bolt   *bolt.DB
 	opened os.FileInfo // of the file when it was opened
 	itself []byte      // which file it is
-	Metas  *Metas
 	note   string
 
 	durable durable
@@ -104,10 +103,11 @@ func (f *File) init(o Options, opened *os.File) (err error) {
 		return fmt.Errorf("open store: %w", err)
 	}
 	f.itself = identityOf(opened, f.opened)
-	if f.Metas, err = MapMetas(opened, f.bolt.Info().PageSize); err != nil {
+	metas, err := mapMetaPages(opened, f.bolt.Info().PageSize)
+	if err != nil {
 		return err
 	}
-	f.Space = Space{file: opened, metas: f.Metas, ahead: max(o.Ahead, 0), inPlace: inPlace(opened)}
+	f.Space = Space{file: opened, metas: metas, ahead: max(o.Ahead, 0), inPlace: inPlace(opened)}
 	if err := errors.Join(o.Prepare(f), syncFolders(f.path)); err != nil {
 		return err
 	}

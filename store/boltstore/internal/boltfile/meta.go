@@ -10,24 +10,24 @@ import (
 	"syscall"
 )
 
-// Metas are the two meta pages of an open file, as bbolt sees them. They are mapped a
+// metaPages are the two meta pages of an open file, as bbolt sees them. They are mapped a
 // second time, because bbolt's own mapping may be gone when the file is closed.
-type Metas struct{ pages []byte }
+type metaPages struct{ pages []byte }
 
-// MapMetas maps the meta pages. They stay mapped while the result is in use.
-func MapMetas(file *os.File, pageSize int) (*Metas, error) {
+// mapMetaPages maps the meta pages. They stay mapped while the result is in use.
+func mapMetaPages(file *os.File, pageSize int) (*metaPages, error) {
 	pages, err := syscall.Mmap(int(file.Fd()), 0, 2*pageSize, syscall.PROT_READ, syscall.MAP_SHARED)
 	if err != nil {
 		return nil, fmt.Errorf("map the meta pages of the store: %w", err)
 	}
-	m := &Metas{pages}
+	m := &metaPages{pages}
 	runtime.AddCleanup(m, func(pages []byte) { _ = syscall.Munmap(pages) }, pages)
 	return m, nil
 }
 
 // newest returns the newest valid meta data. ok is false if neither page is valid, or they are
 // not there any more.
-func (m *Metas) newest() (newest meta, ok bool) {
+func (m *metaPages) newest() (newest meta, ok bool) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() { ok = recover() == nil && ok }()
 	_, newest, _ = newestMeta(m.pages)

@@ -30,7 +30,7 @@ var zeros [1 << 20]byte
 // contiguous free pages.
 type Space struct {
 	file    *os.File // bbolt's
-	metas   *Metas
+	metas   *metaPages
 	ahead   int64 // bytes to have ahead; 0: none
 	inPlace bool  // see zero
 
@@ -179,7 +179,7 @@ func full(err error) bool {
 
 // freeRuns returns how many bytes a file has in free pages of which enough for need are next
 // to each other, and as many as the list of them takes.
-func (m *Metas) freeRuns(file *os.File, need int64) (bytes int64) {
+func (m *metaPages) freeRuns(file *os.File, need int64) (bytes int64) {
 	newest, ok := m.newest()
 	if !ok {
 		return 0

@@ -52,9 +52,10 @@ var Buckets = [][]byte{BucketMeta, BucketLog, BucketTask, BucketLive, BucketList
 // Derived are the buckets that are made from task and row.
 var Derived = [][]byte{BucketLive, BucketList, BucketListCtx, BucketRowIdx}
 
+// What a restored or mended file may have beside [Buckets].
 var (
 	BucketDropped = []byte("dropped") // damaged derived buckets, by transaction: their pages are never read
-	KeyRebuild    = []byte("rebuild") // in meta until the derived buckets of a restored or mended file are complete
+	KeyRebuild    = []byte("rebuild") // in meta until the derived buckets are complete
 )
 
 // FillPercent is how full pages are made when they split: in every bucket most keys are added after

@@ -31,8 +31,8 @@ func TestReadsAsBbolt(t *testing.T) {
 						for _, name := range names {
 							compare(t, im.Bucket(name), tx.Bucket(name), random, many)
 						}
-						any := func(bucket, key, value []byte) error { return nil }
-						if damage := im.Check(names[:1], nil, any); len(damage) > 0 {
+						whatever := func(bucket, key, value []byte) error { return nil }
+						if damage := im.Check(names[:1], nil, whatever); len(damage) > 0 {
 							t.Errorf("Check() = %v", damage)
 						}
 						return nil
