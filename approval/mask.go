@@ -183,15 +183,15 @@ func maskAt(v any, path []string) any {
 	return v
 }
 
-// FindMasked returns the place of a value of arguments that is [Masked], as a JSON pointer: it came from a
-// list or a message, and stands for a value that was not shown. ok is false if there is none.
+// FindMasked returns the place of a value of arguments that is [Masked], any of several, as a JSON pointer:
+// it came from a list or a message, and stands for a value that was not shown. ok is false if there is none.
 func FindMasked(v any) (at string, ok bool) {
 	switch v := v.(type) {
 	case string:
 		return "", v == Masked
 	case map[string]any:
-		for _, name := range slices.Sorted(maps.Keys(v)) {
-			if at, ok := FindMasked(v[name]); ok {
+		for name, value := range v {
+			if at, ok := FindMasked(value); ok {
 				return "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name) + at, true
 			}
 		}

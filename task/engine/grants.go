@@ -49,7 +49,7 @@ func (a *Approvals) Grants(ctx context.Context, by auth.Principal, limit int, cu
 		case err != nil:
 			a.core.env.Log.Error().Err(err).Msg("a grant cannot be read")
 			page.Damaged++
-		case g.Store == a.core.env.Incarnation() && a.core.env.Now().Before(g.Until):
+		case g.Store == rules.Incarnation(a.core.env.Store) && a.core.env.Now().Before(g.Until):
 			page.Grants = append(page.Grants, g)
 		}
 	}

@@ -19,19 +19,50 @@ import (
 	"a2a-server/task/internal/fold"
 )
 
+// Limits of the grants that a draft reads.
+const (
+	maxGrants  = 1000 // in force, with the same scope and key: only if their makers may not decide a call are more needed
+	grantsRead = 50   // at a time
+	maxEnded   = 20   // that are removed when another is made
+)
+
 // Grants reads the grants of the owner of a task from the store, for a single draft. It is not safe
 // for concurrent use.
 type Grants struct {
 	Owner store.Scope
-	Store string // incarnation of the store
-	// With yields the rows of the grants with a prefix in [task.IndexGrantKey].
-	With func(prefix []byte) iter.Seq2[store.Row, error]
-	// Get yields the row of a grant, by its id, if it is there.
-	Get func(id string) iter.Seq2[store.Row, error]
-	// Ending returns the rows of some grants, those that end first.
-	Ending func() ([]store.Row, error)
+	Store GrantStore
 
 	used []*usedGrant // by the draft
+}
+
+// GrantStore is the part of a [store.Handle] that has grants.
+type GrantStore interface {
+	Incarnation() uint64
+	Rows(ctx context.Context, s store.Scope, q store.RowQuery) (store.RowPage, error)
+}
+
+// Incarnation returns the incarnation of a store as grants have it.
+func Incarnation(s GrantStore) string { return fmt.Sprintf("%016x", s.Incarnation()) }
+
+// rows yields the rows of grants that match a query.
+func (g *Grants) rows(ctx context.Context, q store.RowQuery) iter.Seq2[store.Row, error] {
+	return func(yield func(store.Row, error) bool) {
+		for n := 0; n < maxGrants; n += grantsRead {
+			page, err := g.Store.Rows(ctx, g.Owner, q)
+			if err != nil {
+				yield(store.Row{}, fmt.Errorf("read grants: %w", err))
+				return
+			}
+			for i := range page.Rows {
+				if !yield(page.Rows[i], nil) {
+					return
+				}
+			}
+			if q.Cursor = page.Next; q.Cursor == "" {
+				return
+			}
+		}
+	}
 }
 
 // usedGrant is a grant that lets calls of the draft start. It is part of the batch, so that the
@@ -93,11 +124,12 @@ func (d *asking) standing(c *fold.Call, x *examined) (_ *usedGrant, lapsed strin
 	}
 	digest, _ := d.callDigest(&x.checked) // without one, no exact grant fits
 	keys := []string{key, approval.ExactGrantKey(key, digest)}
+	in := Incarnation(d.at.Grants.Store)
 	fits := func(g *approval.Grant) bool {
 		if again {
-			return g.ID == c.Grant && g.Continues(keys, d.f.View.IDs().Task, d.f.View.IDs().Context, d.at.Grants.Store, d.at.Now)
+			return g.ID == c.Grant && g.Continues(keys, d.f.View.IDs().Task, d.f.View.IDs().Context, in, d.at.Now)
 		}
-		return g.Covers(keys, d.f.View.IDs().Task, d.f.View.IDs().Context, d.at.Grants.Store, d.at.Now)
+		return g.Covers(keys, d.f.View.IDs().Task, d.f.View.IDs().Context, in, d.at.Now)
 	}
 	for _, u := range d.at.Grants.used {
 		g := u.Grant
@@ -240,12 +272,13 @@ func (d *asking) withdrawn(a *approval.Approval) string {
 // for all tasks of the owner; or the row of the grant by which a call goes on again.
 func (d *asking) grantRows(c *fold.Call, keys []string, again bool) (all []iter.Seq2[store.Row, error]) {
 	if again {
-		return append(all, d.at.Grants.Get(c.Grant))
+		return append(all, d.at.Grants.rows(d.at.Ctx, store.RowQuery{Kind: task.RowGrant, Key: []byte(c.Grant)}))
 	}
-	like := approval.Grant{Store: d.at.Grants.Store, Task: d.f.View.IDs().Task, Context: d.f.View.IDs().Context}
+	like := approval.Grant{Store: Incarnation(d.at.Grants.Store), Task: d.f.View.IDs().Task, Context: d.f.View.IDs().Context}
 	for _, like.Scope = range approval.GrantScopes() {
 		for _, like.Key = range keys {
-			all = append(all, d.at.Grants.With(grantPrefix(&like)))
+			q := store.RowQuery{Kind: task.RowGrant, Index: task.IndexGrantKey, Prefix: grantPrefix(&like), Limit: grantsRead}
+			all = append(all, d.at.Grants.rows(d.at.Ctx, q))
 		}
 	}
 	return all
@@ -329,19 +362,20 @@ func (d *asking) grant(a *fold.Approval, ask approval.GrantRequest, by auth.Prin
 	if err != nil {
 		return nil, err
 	}
-	g.Store = d.at.Grants.Store
+	g.Store = Incarnation(d.at.Grants.Store)
 	row, err := grantRow(d.at.Grants.Owner, g, 0)
 	if err != nil {
 		return nil, err
 	}
 	d.rows = append(d.rows, row)
-	old, err := d.at.Grants.Ending()
+	first := store.RowQuery{Kind: task.RowGrant, Index: task.IndexGrants, Prefix: task.PendingPrefix(d.at.Grants.Owner.TenantName()), Limit: maxEnded}
+	old, err := d.at.Grants.Store.Rows(d.at.Ctx, d.at.Grants.Owner, first)
 	if err != nil {
 		return nil, fmt.Errorf("read the grants of the owner: %w", err)
 	}
-	for i := range old {
-		if g, err := ReadGrant(&old[i]); err == nil && !d.at.Now.Before(g.Until) {
-			d.rows = append(d.rows, store.RowChange{Of: d.at.Grants.Owner, Kind: task.RowGrant, Key: old[i].Key, IfRev: store.Any, Delete: true})
+	for i := range old.Rows {
+		if g, err := ReadGrant(&old.Rows[i]); err == nil && !d.at.Now.Before(g.Until) {
+			d.rows = append(d.rows, store.RowChange{Of: d.at.Grants.Owner, Kind: task.RowGrant, Key: old.Rows[i].Key, IfRev: store.Any, Delete: true})
 		}
 	}
 	return &approval.Granted{ID: g.ID, GrantRequest: ask}, nil

@@ -89,7 +89,7 @@ func (ts *Turns) Changed(ctx context.Context, s store.Scope, id store.TaskID, in
 
 // write writes an input to a task that is live or final.
 func (ts *Turns) write(ctx context.Context, s store.Scope, f *fold.Fold, in rules.Input) (Landed, error) {
-	d, err := rules.On(ts.env.Rules(), rules.At{Ctx: ctx, Now: ts.env.Now(), Holds: ts.Calls.Held(f.Header.Fence), Held: ts.env.Held(), Grants: ts.env.Grants(ctx, f.Header.Owner), Current: ts.env.Current}, f, in)
+	d, err := rules.On(ts.env.Rules(), rules.At{Ctx: ctx, Now: ts.env.Now(), Holds: ts.Calls.Held(f.Header.Fence), Held: ts.env.Held(), Grants: &rules.Grants{Owner: f.Header.Owner, Store: ts.env.Store}, Current: ts.env.Current}, f, in)
 	if err != nil {
 		return Landed{}, err
 	}

@@ -112,7 +112,7 @@ func (t *Turn) Context() context.Context { return t.ctx }
 func (t *Turn) at(ctx context.Context) rules.At {
 	at := rules.At{Ctx: ctx, Now: t.turns.env.Now(), Held: t.turns.env.Held(), Current: t.turns.env.Current}
 	if !t.asks {
-		at.Grants = t.turns.env.Grants(ctx, t.Owner)
+		at.Grants = &rules.Grants{Owner: t.Owner, Store: t.turns.env.Store}
 	}
 	if len(t.runs) > 0 {
 		at.Running = func(call string) bool { return t.running(call) != nil }
