@@ -60,16 +60,19 @@ type place struct {
 }
 
 // key is p in the order of a list.
-func (p place) key() string {
-	switch {
-	case !p.task.IsZero():
-		return string(p.task[:])
-	case p.context != "":
-		key := p.owner.ContextKey(p.context)
-		return string(p.task[:]) + string(key[:])
+func (p place) key() string { return string(p.append(nil)) }
+
+// append appends the key of p.
+func (p place) append(dst []byte) []byte {
+	dst = append(dst, p.task[:]...)
+	if !p.task.IsZero() {
+		return dst
 	}
 	key := p.owner.Key()
-	return string(p.task[:]) + string(key[:])
+	if p.context != "" {
+		key = p.owner.ContextKey(p.context)
+	}
+	return append(dst, key[:]...)
 }
 
 // New returns an empty, open DB.

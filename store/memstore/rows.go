@@ -18,10 +18,14 @@ type rowID struct {
 }
 
 // position is the row's key in [DB].rows: rows sort by kind, then by place, then by key.
-func (id rowID) position() string { return primary(id.kind) + id.in.key() + id.key }
+func (id rowID) position() string {
+	var room [192]byte
+	at := id.in.append(appendOrdered(room[:0], id.kind))
+	return string(append(at, id.key...))
+}
 
 // primary is the prefix of the positions of all rows of a kind.
-func primary(kind string) string { return ordered([]byte(kind)) }
+func primary(kind string) string { return ordered(kind) }
 
 type row struct {
 	id    rowID
@@ -31,13 +35,15 @@ type row struct {
 }
 
 // indexed is the prefix of the keys in [DB].index of an index of a kind.
-func indexed(kind, index string) string { return ordered([]byte(kind)) + ordered([]byte(index)) }
+func indexed(kind, index string) string { return ordered(kind) + ordered(index) }
 
 // entries calls f with the keys of the row in [DB].index: each index sorts by index key, then by
 // place, then by key.
 func (r *row) entries(f func(key string)) {
 	for _, ix := range r.index {
-		f(indexed(r.id.kind, ix.Index) + ordered(ix.Key) + r.id.in.key() + r.id.key)
+		var room [192]byte
+		at := appendOrdered(appendOrdered(appendOrdered(room[:0], r.id.kind), ix.Index), ix.Key)
+		f(string(append(r.id.in.append(at), r.id.key...)))
 	}
 }
 
@@ -201,8 +207,16 @@ func selects(q store.RowQuery, s store.Scope, id rowID) bool {
 
 // ordered returns key with an end that sorts before any continuation of a longer key, so that
 // a suffix does not disturb the order.
-func ordered(key []byte) string {
-	return escaped(key) + "\x00\x00"
+func ordered[T string | []byte](key T) string { return string(appendOrdered(nil, key)) }
+
+// appendOrdered appends ordered of a key.
+func appendOrdered[T string | []byte](dst []byte, key T) []byte {
+	for i := range len(key) {
+		if dst = append(dst, key[i]); key[i] == 0 {
+			dst = append(dst, 0xff)
+		}
+	}
+	return append(dst, 0, 0)
 }
 
 // escaped returns the common beginning of the results of ordered for all keys that begin with
