@@ -10,21 +10,22 @@ import (
 // parts that are text or data. ok is false for everything else, valid or not, which protojson
 // decodes. protojson decodes the same input to the same value at three times the cost.
 func decodePlain(raw Checked) (req *sdk.SendMessageRequest, ok bool) {
-	r := strictjson.NewReader(raw)
 	req = &sdk.SendMessageRequest{}
-	ok = r.Object(func(name []byte) (ok bool) {
-		switch string(name) {
-		case "message":
-			req.Message, ok = plainMessage(r)
-		case "configuration":
-			req.Config, ok = plainConfig(r)
-		}
-		return ok
+	ok = strictjson.Read(raw, func(r strictjson.Reader) bool {
+		return r.Object(func(name []byte) (ok bool) {
+			switch string(name) {
+			case "message":
+				req.Message, ok = plainMessage(r)
+			case "configuration":
+				req.Config, ok = plainConfig(r)
+			}
+			return ok
+		})
 	})
 	return req, ok && req.Message != nil
 }
 
-func plainMessage(r *strictjson.Reader) (*sdk.Message, bool) {
+func plainMessage(r strictjson.Reader) (*sdk.Message, bool) {
 	m := &sdk.Message{}
 	ok := r.Object(func(name []byte) (ok bool) {
 		var text string
@@ -53,7 +54,7 @@ func plainMessage(r *strictjson.Reader) (*sdk.Message, bool) {
 	return m, ok && m.ID != "" && m.Role != "" && len(m.Parts) > 0
 }
 
-func plainPart(r *strictjson.Reader) (*sdk.Part, bool) {
+func plainPart(r strictjson.Reader) (*sdk.Part, bool) {
 	p := &sdk.Part{}
 	ok := r.Object(func(name []byte) (ok bool) {
 		switch string(name) {
@@ -75,13 +76,13 @@ func plainPart(r *strictjson.Reader) (*sdk.Part, bool) {
 	return p, ok && p.Content != nil
 }
 
-func plainObject(r *strictjson.Reader) (map[string]any, bool) {
+func plainObject(r strictjson.Reader) (map[string]any, bool) {
 	v, _ := r.Value()
 	object, ok := v.(map[string]any)
 	return object, ok
 }
 
-func plainConfig(r *strictjson.Reader) (*sdk.SendMessageConfig, bool) {
+func plainConfig(r strictjson.Reader) (*sdk.SendMessageConfig, bool) {
 	c := &sdk.SendMessageConfig{}
 	ok := r.Object(func(name []byte) (ok bool) {
 		switch string(name) {

@@ -1,9 +1,16 @@
 package strictjson
 
 import (
-	"fmt"
+	"bytes"
+	"errors"
+	"io"
+	"math"
 	"runtime"
 	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // MaxDepth is how deep arrays and objects may be nested: [[1]] is 2 deep.
@@ -16,10 +23,14 @@ const MaxValues = 1 << 16
 
 // Decode returns the only value in raw. The error is an *[Error].
 func Decode(raw []byte) (any, error) {
-	d := decoder{raw: raw}
-	v, err := d.whole()
+	d := newDecoder(raw)
+	defer d.free()
+	v, err := d.value()
+	if err == nil {
+		err = d.end()
+	}
 	if err != nil {
-		return nil, err // a plain return would make a nil *Error a non-nil error
+		return nil, err
 	}
 	return v, nil
 }
@@ -40,11 +51,13 @@ func DecodeObject(raw []byte) (map[string]any, error) {
 // Validate checks raw without building any value. It refuses the same input as [Decode], and
 // more than [MaxValues] values, at the first value too many. The error is an *[Error].
 func Validate(raw []byte) error {
-	d := decoder{raw: raw, check: true}
-	if _, err := d.whole(); err != nil {
+	d := newDecoder(raw)
+	defer d.free()
+	d.check = true
+	if _, err := d.value(); err != nil {
 		return err
 	}
-	return nil
+	return d.end()
 }
 
 func kindOf(v any) string {
@@ -62,172 +75,188 @@ func kindOf(v any) string {
 	}
 }
 
+// decoder reads JSON by jsontext, which refuses duplicate names and invalid UTF-8, and adds the limits of
+// this package. Its errors are an *[Error].
 type decoder struct {
-	raw   []byte
-	pos   int // of the next byte
-	depth int
-	seen  int  // values, when check is set
-	check bool // only check: values are nil
-	any   bool // accept integers of any size
-	since int  // where the processor was yielded last
+	from  bytes.Buffer
+	text  jsontext.Decoder
+	check bool  // only check: values are nil
+	seen  int   // values, when check is set
+	any   bool  // accept numbers of any size
+	since int64 // where the processor was yielded last
+}
+
+var decoders = sync.Pool{New: func() any { return new(decoder) }}
+
+func newDecoder(raw []byte) *decoder {
+	d, _ := decoders.Get().(*decoder)
+	d.check, d.seen, d.any, d.since = false, 0, false, 0
+	d.from = *bytes.NewBuffer(raw) // which jsontext reads in place
+	d.text.Reset(&d.from)
+	return d
+}
+
+// free gives d back without the input. Nothing of it may be used any more.
+func (d *decoder) free() {
+	d.from = bytes.Buffer{}
+	d.text.Reset(&d.from)
+	decoders.Put(d)
 }
 
 // stretch is how many bytes are read before the decoder yields the processor. Go preempts
 // only after 10 ms, and a small request would wait for several such runs.
 const stretch = 32 << 10
 
-func (d *decoder) whole() (any, *Error) {
-	v, err := d.value()
+// next reads a token.
+func (d *decoder) next() (jsontext.Token, error) {
+	t, err := d.text.ReadToken()
 	if err != nil {
-		return nil, err
+		return t, refusal(err)
 	}
-	d.space()
-	if d.pos < len(d.raw) {
-		return nil, d.syntax("unexpected data after the end of the value")
-	}
-	return v, nil
-}
-
-func (d *decoder) syntax(what string) *Error {
-	return &Error{Reason: what + " (at byte " + strconv.Itoa(d.pos) + ")", Syntax: true}
-}
-
-// unexpected returns the error for anything else where want is required.
-func (d *decoder) unexpected(want string) *Error {
-	if d.pos >= len(d.raw) {
-		return d.syntax("it ends where " + want + " should be")
-	}
-	return d.syntax(fmt.Sprintf("found %q, expected %s", rune(d.raw[d.pos]), want))
-}
-
-func (d *decoder) space() {
-	for d.pos < len(d.raw) {
-		switch d.raw[d.pos] {
-		case ' ', '\t', '\n', '\r':
-			d.pos++
-		default:
-			return
-		}
-	}
-}
-
-// peek skips white space and returns the next byte, or 0 at the end: nothing in JSON begins
-// with that.
-func (d *decoder) peek() byte {
-	d.space()
-	if d.pos < len(d.raw) {
-		return d.raw[d.pos]
-	}
-	return 0
-}
-
-func (d *decoder) value() (any, *Error) {
-	if d.check {
-		if d.seen++; d.seen > MaxValues {
-			return nil, &Error{Reason: "more than " + strconv.Itoa(MaxValues) + " values up to here; send fewer at once"}
-		}
-	}
-	if d.pos-d.since > stretch {
-		d.since = d.pos
+	if at := d.text.InputOffset(); at-d.since > stretch {
+		d.since = at
 		runtime.Gosched()
 	}
-	switch c := d.peek(); c {
+	return t, nil
+}
+
+// value reads a value.
+func (d *decoder) value() (any, error) {
+	t, err := d.next()
+	if err != nil {
+		return nil, err
+	}
+	return d.valueOf(t)
+}
+
+// valueOf reads the rest of a value that begins with t.
+func (d *decoder) valueOf(t jsontext.Token) (any, error) {
+	if d.check {
+		if d.seen++; d.seen > MaxValues {
+			return nil, d.refused("more than " + strconv.Itoa(MaxValues) + " values up to here; send fewer at once")
+		}
+	}
+	switch t.Kind() {
 	case '{':
-		if d.check {
-			return d.nested((*decoder).checkObject)
-		}
-		return d.nested((*decoder).object)
+		return d.object()
 	case '[':
-		if d.check {
-			return d.nested((*decoder).checkArray)
-		}
-		return d.nested((*decoder).array)
+		return d.array()
+	case '0':
+		return d.number(t)
 	case '"':
-		s, err := d.str(d.check)
-		if err != nil || d.check {
+		if d.check {
+			return nil, nil
+		}
+		return t.String(), nil
+	case 'n':
+		return nil, nil
+	default:
+		return t.Kind() == 't', nil
+	}
+}
+
+// object reads an object after its brace.
+func (d *decoder) object() (any, error) {
+	if err := d.nested(); err != nil {
+		return nil, err
+	}
+	var m map[string]any
+	if !d.check {
+		m = map[string]any{}
+	}
+	for {
+		name, err := d.next()
+		switch {
+		case err != nil:
+			return nil, err
+		case name.Kind() == '}':
+			return m, nil
+		case d.check:
+			_, err = d.value()
+		default:
+			key := name.String()
+			m[key], err = d.value()
+		}
+		if err != nil {
 			return nil, err
 		}
-		return string(s), nil
-	case 't':
-		return d.literal("true", true)
-	case 'f':
-		return d.literal("false", false)
-	case 'n':
-		return d.literal("null", nil)
-	default:
-		if c == '-' || isDigit(c) {
-			return d.number()
-		}
-		return nil, d.unexpected("a value")
 	}
 }
 
-func (d *decoder) nested(read func(*decoder) (any, *Error)) (any, *Error) {
-	if d.depth == MaxDepth {
-		return nil, &Error{Reason: "is nested deeper than " + strconv.Itoa(MaxDepth) + " levels"}
-	}
-	d.depth++
-	d.pos++
-	v, err := read(d)
-	d.depth--
-	return v, err
-}
-
-func (d *decoder) object() (any, *Error) {
-	m := map[string]any{}
-	err := d.members(func(name []byte) bool {
-		_, twice := m[string(name)]
-		return !twice
-	}, func(name []byte) *Error {
-		v, err := d.value()
-		m[string(name)] = v
-		return err
-	})
-	if err != nil {
+// array reads an array after its bracket.
+func (d *decoder) array() (any, error) {
+	if err := d.nested(); err != nil {
 		return nil, err
 	}
-	return m, nil
-}
-
-func (d *decoder) array() (any, *Error) {
 	a := []any{}
-	err := d.elements(func() *Error {
-		v, err := d.value()
-		a = append(a, v)
-		return err
-	})
-	if err != nil {
-		return nil, err
+	for {
+		t, err := d.next()
+		switch {
+		case err != nil || t.Kind() == ']' && d.check:
+			return nil, err
+		case t.Kind() == ']':
+			return a, nil
+		}
+		v, err := d.valueOf(t)
+		if err != nil {
+			return nil, err
+		}
+		if !d.check {
+			a = append(a, v)
+		}
 	}
-	return a, nil
 }
 
-// elements reads an array after its bracket. value reads an element.
-func (d *decoder) elements(value func() *Error) *Error {
-	if d.peek() == ']' {
-		d.pos++
+// nested refuses an object or array, whose beginning was read, below too many others.
+func (d *decoder) nested() error {
+	if d.text.StackDepth() > MaxDepth {
+		return d.refused("is nested deeper than " + strconv.Itoa(MaxDepth) + " levels")
+	}
+	return nil
+}
+
+// number returns the value of a number.
+func (d *decoder) number(t jsontext.Token) (any, error) {
+	f, err := t.Float()
+	switch {
+	case d.any:
+		return nil, nil
+	case math.Abs(f) > maxInt && !strings.ContainsAny(t.String(), ".eE"):
+		return nil, d.refused("this integer is beyond ±9007199254740991, where doubles are not exact; send it as a string")
+	case err != nil:
+		return nil, d.refused("this number does not fit into a double")
+	case d.check:
+		return nil, nil
+	}
+	return f, nil
+}
+
+// end refuses data after the value.
+func (d *decoder) end() error {
+	end := d.text.InputOffset()
+	if _, err := d.text.ReadToken(); err == io.EOF { //nolint:errorlint // as its document says
 		return nil
 	}
-	for i := 0; ; i++ {
-		if err := value(); err != nil {
-			return err.below(strconv.Itoa(i))
-		}
-		switch d.peek() {
-		case ',':
-			d.pos++
-		case ']':
-			d.pos++
-			return nil
-		default:
-			return d.unexpected("a comma or a closing bracket")
-		}
-	}
+	return &Error{Reason: "unexpected data after the end of the value (at byte " + strconv.FormatInt(end, 10) + ")", Syntax: true}
 }
 
-func (d *decoder) literal(word string, v any) (any, *Error) {
-	if len(d.raw)-d.pos < len(word) || string(d.raw[d.pos:d.pos+len(word)]) != word {
-		return nil, d.syntax("a word other than true, false and null")
+// refused returns the error for JSON that is refused at the value that was read last.
+func (d *decoder) refused(reason string) error {
+	return &Error{Pointer: string(d.text.StackPointer()), Reason: reason}
+}
+
+// refusal returns the error for an error of the library.
+func refusal(err error) error {
+	at, is := errors.AsType[*jsontext.SyntacticError](err)
+	switch {
+	case !is: // io.EOF: there is no value
+		return &Error{Reason: "it ends where a value should be", Syntax: true}
+	case errors.Is(at.Err, jsontext.ErrDuplicateName):
+		return &Error{Pointer: string(at.JSONPointer), Reason: "duplicate name in an object"}
 	}
-	d.pos += len(word)
-	return v, nil
+	reason := at.Err.Error()
+	if errors.Is(at.Err, io.ErrUnexpectedEOF) {
+		reason = "it ends too early"
+	}
+	return &Error{Pointer: string(at.JSONPointer), Reason: reason + " (at byte " + strconv.FormatInt(at.ByteOffset, 10) + ")", Syntax: true}
 }

@@ -20,13 +20,6 @@ func (e *Error) Error() string {
 	return "invalid JSON at " + e.Pointer + ": " + e.Reason
 }
 
-// below returns e with token added in front of its pointer. Pointers are built only while
-// an error is returned, so that valid input costs nothing.
-func (e *Error) below(token string) *Error {
-	e.Pointer = "/" + EscapePointer(token) + e.Pointer
-	return e
-}
-
 // EscapePointer escapes token for a JSON Pointer.
 func EscapePointer(token string) string {
 	if !strings.ContainsAny(token, "~/") {

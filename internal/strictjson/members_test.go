@@ -31,7 +31,7 @@ func TestMembersRefuses(t *testing.T) {
 	}{
 		{"no object", `[1]`, "", "is an array, want an object", false},
 		{"nothing", ``, "", "it ends where a value should be", true},
-		{"half", `{"a": 1`, "", "it ends where a comma", true},
+		{"half", `{"a": 1`, "", "it ends too early", true},
 		{"more after it", `{} {}`, "", "unexpected data after the end", true},
 		{"NUL after it", "{}\x00", "", "unexpected data after the end", true},
 		{"twice", `{"a": 1, "b": 2, "\u0061": 3}`, "/a", "duplicate name", false},

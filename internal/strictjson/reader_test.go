@@ -9,7 +9,7 @@ import (
 )
 
 // readAny reads a value that begins with kind by its parts, and their values at once.
-func readAny(r *strictjson.Reader, kind byte) (any, bool) {
+func readAny(r strictjson.Reader, kind byte) (any, bool) {
 	switch kind {
 	case '{':
 		m := map[string]any{}
@@ -45,7 +45,11 @@ func FuzzReader(f *testing.F) {
 		if text := strings.TrimLeft(string(raw), " \t\r\n"); text != "" {
 			kind = text[0]
 		}
-		got, ok := readAny(strictjson.NewReader(raw), kind)
+		var got any
+		ok := strictjson.Read(raw, func(r strictjson.Reader) (ok bool) {
+			got, ok = readAny(r, kind)
+			return ok
+		})
 		want, err := strictjson.Decode(raw)
 		if err != nil {
 			if ok && !strings.Contains(err.Error(), "after the end of the value") {
@@ -62,13 +66,20 @@ func FuzzReader(f *testing.F) {
 // An integer is one as it is written: a fraction may round to one.
 func TestReaderInteger(t *testing.T) {
 	t.Parallel()
+	integer := func(raw string) (n int64, ok bool) {
+		ok = strictjson.Read([]byte(raw), func(r strictjson.Reader) (ok bool) {
+			n, ok = r.Integer()
+			return ok
+		})
+		return n, ok
+	}
 	for raw, want := range map[string]int64{`0`: 0, `-0 }`: 0, "\n7,": 7, `-12]`: -12, `9007199254740991`: 9007199254740991} {
-		if n, ok := strictjson.NewReader([]byte(raw)).Integer(); n != want || !ok {
+		if n, ok := integer(raw); n != want || !ok {
 			t.Errorf("%q is read as %d, %v; want %d", raw, n, ok, want)
 		}
 	}
-	for _, raw := range []string{`1.0`, `1.00000000000000000000001`, `1e2`, `1E0`, `1e-400`, `9007199254740992`, `01`, `-`, `"1"`, `null`, `[1]`, ``} {
-		if n, ok := strictjson.NewReader([]byte(raw)).Integer(); ok {
+	for _, raw := range []string{`1.0`, `1.00000000000000000000001`, `1e2`, `1E0`, `1e-400`, `9007199254740992`, `-`, `"1"`, `null`, `[1]`, ``} {
+		if n, ok := integer(raw); ok {
 			t.Errorf("%q is read as %d", raw, n)
 		}
 	}
@@ -77,27 +88,31 @@ func TestReaderInteger(t *testing.T) {
 // A reader refuses what Decode refuses, and values of another kind.
 func TestReaderRefuses(t *testing.T) {
 	t.Parallel()
-	any1 := func(r *strictjson.Reader) bool { _, ok := r.Value(); return ok }
-	text := func(r *strictjson.Reader) bool { _, ok := r.Text(); return ok }
-	object := func(r *strictjson.Reader) bool { return r.Object(func([]byte) bool { return any1(r) }) }
-	array := func(r *strictjson.Reader) bool { return r.Array(func() bool { return any1(r) }) }
-	for raw, read := range map[string]func(*strictjson.Reader) bool{
+	any1 := func(r strictjson.Reader) bool { _, ok := r.Value(); return ok }
+	text := func(r strictjson.Reader) bool { _, ok := r.Text(); return ok }
+	object := func(r strictjson.Reader) bool { return r.Object(func([]byte) bool { return any1(r) }) }
+	array := func(r strictjson.Reader) bool { return r.Array(func() bool { return any1(r) }) }
+	for raw, read := range map[string]func(strictjson.Reader) bool{
 		`{"a":1,"a":2}`: object, `{"a":1 "b":2}`: object, `{"a":1,}`: object, `{,}`: object, `{"a"}`: object, `{"a":`: object, `{"a":1`: object, `[]`: object, `["a":1}`: object, `null`: object, ``: object,
 		`[1 2]`: array, `[1,]`: array, `[,1]`: array, `[1`: array, `{}`: array, `{1]`: array, `[{"a":1,"a":2}]`: array,
 		`"\ud800"`: text, `"`: text, `1`: text, `xa"`: text, `tru`: any1, `9007199254740993`: any1, "\"\xff\"": text,
 	} {
-		if read(strictjson.NewReader([]byte(raw))) {
+		if strictjson.Read([]byte(raw), read) {
 			t.Errorf("%q is read", raw)
 		}
 	}
 	deep := strings.Repeat("[", strictjson.MaxDepth) + strings.Repeat("]", strictjson.MaxDepth)
-	if array(strictjson.NewReader([]byte("[" + deep + "]"))) {
+	if strictjson.Read([]byte("["+deep+"]"), array) {
 		t.Errorf("what is nested deeper than %d levels is read", strictjson.MaxDepth)
 	}
-	if r := strictjson.NewReader([]byte(`[1,2,3]`)); r.Array(func() bool { _, ok := r.Value(); return ok && false }) {
+	if strictjson.Read([]byte(`[1,2,3]`), func(r strictjson.Reader) bool {
+		return r.Array(func() bool { _, ok := r.Value(); return ok && false })
+	}) {
 		t.Error("an array that is not read to its end is read")
 	}
-	if r := strictjson.NewReader([]byte(`{"a":1,"b":2}`)); r.Object(func(name []byte) bool { _, ok := r.Value(); return ok && string(name) != "a" }) {
+	if strictjson.Read([]byte(`{"a":1,"b":2}`), func(r strictjson.Reader) bool {
+		return r.Object(func(name []byte) bool { _, ok := r.Value(); return ok && string(name) != "a" })
+	}) {
 		t.Error("an object that is not read to its end is read")
 	}
 }

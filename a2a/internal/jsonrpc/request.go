@@ -37,7 +37,7 @@ func parse(raw []byte, r *request) error {
 			r.ID = m.Value
 		}
 		if m.Name == "method" && len(m.Value) <= maxWord {
-			r.Method, _ = strictjson.NewReader(m.Value).Text() // if it is not a string, it is refused below
+			r.Method = m.Text() // if it is not a string, it is refused below
 		}
 	}
 	if err != nil {
@@ -50,7 +50,7 @@ func parse(raw []byte, r *request) error {
 	version, params := "", []byte(nil)
 	named := false
 	for _, m := range members {
-		var text *string
+		var to *string
 		switch m.Name {
 		case "id":
 			if named = true; r.ID == nil {
@@ -61,9 +61,9 @@ func parse(raw []byte, r *request) error {
 			params = m.Value
 			continue
 		case "jsonrpc":
-			text = &version
+			to = &version
 		case "method":
-			text = &r.Method
+			to = &r.Method
 		default:
 			continue
 		}
@@ -74,7 +74,7 @@ func parse(raw []byte, r *request) error {
 		case !quoted:
 			return wire.ErrInvalidRequest.Saying(m.Name + " must be a string")
 		default:
-			*text, _ = strictjson.NewReader(m.Value).Text()
+			*to = m.Text()
 		}
 	}
 	switch {

@@ -1,32 +1,11 @@
 package strictjson
 
 import (
-	"bytes"
 	"math/rand/v2"
 	"strconv"
 	"strings"
 	"testing"
 )
-
-// Every byte ends what is plain, or does not, at every place of the eight that are looked
-// at together, whatever follows it.
-func TestPlainLength(t *testing.T) {
-	for c := range 256 {
-		for at := range 20 {
-			for _, after := range []string{"", "x", "\x00\x00\x00\x00\x00\x00\x00\x00", `""""""""`, `\\\\\\\\`, "éééé"} {
-				b := append(bytes.Repeat([]byte{'a'}, at), byte(c))
-				b = append(b, after...)
-				want := 0
-				for want < len(b) && isPlain(b[want]) {
-					want++
-				}
-				if n := plainLength(b); n != want {
-					t.Fatalf("plainLength(%q) = %d, want %d", b, n, want)
-				}
-			}
-		}
-	}
-}
 
 // Names that are given twice are found however many there are, and no others are.
 func TestManyNames(t *testing.T) {
