@@ -20,7 +20,7 @@ import (
 	"a2a-server/internal/httpd"
 	"a2a-server/internal/metrics"
 	"a2a-server/task/engine"
-	"a2a-server/task/notify"
+	"a2a-server/task/outbox"
 )
 
 const (
@@ -56,7 +56,7 @@ func (m *monitor) count(s *Server) {
 		Figures: m.survey.Figures,
 		Load:    func() engine.Load { return s.engine.Load() },
 		Streams: func() int { return s.streams.Taken() },
-		Push:    s.pushed, Notifications: func() []notify.Stats { return s.notify.Stats() },
+		Push:    s.pushed, Notifications: func() []outbox.Stats { return s.notify.Stats() },
 		Tool: func(name string) bool {
 			return slices.ContainsFunc(s.catalog.Known(), func(k agentcard.Skill) bool { return k.ID == name }) || slices.Contains(s.tools.Load().Reserved(), name)
 		},

@@ -28,6 +28,7 @@ import (
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/engine"
+	"a2a-server/task/outbox"
 	"a2a-server/task/push"
 )
 
@@ -100,9 +101,9 @@ func (s *Server) openPush() (err error) {
 }
 
 // pushed returns what was sent to webhooks; on is false if push notifications are off.
-func (s *Server) pushed() (counted push.Stats, on bool) {
+func (s *Server) pushed() (counted outbox.Stats, on bool) {
 	if s.push == nil {
-		return push.Stats{}, false
+		return outbox.Stats{}, false
 	}
 	return s.push.deliverer.Stats(), true
 }

@@ -39,8 +39,9 @@ func TestGoldenRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cursor := task.PushCursor{Seq: 7, Epoch: 2, Tries: 1, Since: now, Next: now + 1, Error: "status", Dead: true}
-	notification := task.Notification{V: task.RowVersion, Approval: "t.a1", Event: task.NotifyAsked, Route: "ops", At: now, Tries: 1, Since: now, Next: now + 1, Error: "status", Failed: now + 2}
+	failed := task.Attempts{Tries: 1, Since: now, Next: now + 1, Error: "status"}
+	cursor := task.PushCursor{Seq: 7, Epoch: 2, Attempts: failed, Dead: true}
+	notification := task.Notification{V: task.RowVersion, Approval: "t.a1", Event: task.NotifyAsked, Route: "ops", At: now, Attempts: failed, Failed: now + 2}
 	sweep := task.Sweep{V: task.RowVersion, N: 2, Denials: "d", Begun: at, Done: at}
 	restoration := task.Restoration{V: task.RowVersion, ID: "r1", Moment: at, Resumed: at}
 	for name, tc := range map[string]struct {

@@ -69,10 +69,7 @@ type Notification struct {
 	Route    string       `json:"route"`
 	At       store.Millis `json:"at"` // of the event
 
-	Tries  int          `json:"tries,omitempty"` // that have failed
-	Since  store.Millis `json:"since,omitempty"` // time of the first of them
-	Next   store.Millis `json:"next,omitempty"`  // time of the next try
-	Error  string       `json:"error,omitempty"` // of the last failure
+	Attempts
 	Failed store.Millis `json:"failed,omitempty"`
 }
 

@@ -137,15 +137,20 @@ func parseRow(row *store.Row, name string, v any, version *int) error {
 	return nil
 }
 
-// PushCursor says how far a webhook has been notified.
-type PushCursor struct {
-	Seq   uint64       `json:"seq"`             // it has been notified of all events up to this one
-	Epoch uint64       `json:"epoch"`           // of the instance that notifies it
-	Tries int          `json:"tries,omitempty"` // that have failed in a row
+// Attempts are the attempts to send a message that have failed in a row.
+type Attempts struct {
+	Tries int          `json:"tries,omitempty"`
 	Since store.Millis `json:"since,omitempty"` // time of the first of them
 	Next  store.Millis `json:"next,omitempty"`  // time of the next try
-	Error string       `json:"error,omitempty"` // class of the last failure
-	Dead  bool         `json:"dead,omitempty"`  // given up
+	Error string       `json:"error,omitempty"` // of the last failure
+}
+
+// PushCursor says how far a webhook has been notified.
+type PushCursor struct {
+	Seq   uint64 `json:"seq"`   // it has been notified of all events up to this one
+	Epoch uint64 `json:"epoch"` // of the instance that notifies it
+	Attempts
+	Dead bool `json:"dead,omitempty"` // given up
 }
 
 // ParsePushCursor returns the cursor in a row.

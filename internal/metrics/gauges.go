@@ -64,9 +64,9 @@ func (g *gauges) Collect(to chan<- prometheus.Metric) {
 	s.gauge(long, float64(load.Long))
 	s.gauge(queue, float64(load.Waiting))
 	if counted, on := c.Push(); on {
-		s.counter(pushes, counted.Delivered, "ok")
-		s.counter(pushes, counted.Failed, "error")
-		s.counter(givenUp, counted.Died)
+		s.counter(pushes, counted.Sent, "ok")
+		s.counter(pushes, counted.Refused, "error")
+		s.counter(givenUp, counted.Failed)
 	}
 	for _, r := range c.Notifications() {
 		s.counter(messages, r.Sent, r.Route, "ok")

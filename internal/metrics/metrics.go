@@ -20,8 +20,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"a2a-server/task/engine"
-	"a2a-server/task/notify"
-	"a2a-server/task/push"
+	"a2a-server/task/outbox"
 )
 
 const (
@@ -49,8 +48,8 @@ type Config struct {
 	Streams  func() int // that are open
 	Figures  func(context.Context) (Figures, error)
 
-	Push          func() (counted push.Stats, on bool)
-	Notifications func() []notify.Stats
+	Push          func() (counted outbox.Stats, on bool)
+	Notifications func() []outbox.Stats
 
 	Tool, Gate func(name string) bool // report whether the configuration has a tool or gate
 }

@@ -21,8 +21,7 @@ import (
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/engine"
-	"a2a-server/task/notify"
-	"a2a-server/task/push"
+	"a2a-server/task/outbox"
 )
 
 // filled returns metrics of which each has a value.
@@ -36,8 +35,8 @@ func filled() *metrics.Metrics {
 				Webhooks: 9, Notifications: 10, Counted: true, States: store.States{task.StateInputRequired: 11},
 			}, nil
 		},
-		Push:          func() (push.Stats, bool) { return push.Stats{Delivered: 12, Failed: 13, Died: 14}, true },
-		Notifications: func() []notify.Stats { return []notify.Stats{{Route: "ops", Sent: 15, Refused: 16}} },
+		Push:          func() (outbox.Stats, bool) { return outbox.Stats{Sent: 12, Refused: 13, Failed: 14}, true },
+		Notifications: func() []outbox.Stats { return []outbox.Stats{{Route: "ops", Sent: 15, Refused: 16}} },
 		Tool:          func(name string) bool { return name == "pay" || strings.HasPrefix(name, "t") },
 		Gate:          func(name string) bool { return name == "gate:pay" },
 	})

@@ -44,7 +44,7 @@ func (p *Pump) message(ctx context.Context, r *Route, j *job) (*Message, error) 
 		m.Expires = *a.Deadline
 	}
 	if j.n.Event != task.NotifyResolved {
-		if a.State != approval.Pending || approval.Overdue(&a, p.cfg.Now()) {
+		if a.State != approval.Pending || approval.Overdue(&a, p.box.Now()) {
 			return nil, nil //nolint:nilnil // see above
 		}
 		m.Event = "approval." + j.n.Event

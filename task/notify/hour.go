@@ -13,6 +13,7 @@ import (
 
 	"a2a-server/store"
 	"a2a-server/task"
+	"a2a-server/task/outbox"
 )
 
 // rowRoute is the state of a route, in the scope owner. Key: the name of the route; value: the
@@ -45,10 +46,7 @@ type summary struct {
 	ID    string       `json:"id"`
 	Count int          `json:"count"`
 	At    store.Millis `json:"at"` // end of the hour
-	Tries int          `json:"tries,omitempty"`
-	Since store.Millis `json:"since,omitempty"`
-	Next  store.Millis `json:"next,omitempty"`
-	Error string       `json:"error,omitempty"`
+	task.Attempts
 }
 
 // full reports whether the hour has all its messages.
@@ -100,17 +98,10 @@ func (w *worker) save(ctx context.Context, s *state) error {
 
 // claim reports whether this instance sends for the route, and makes it so if it may.
 func (w *worker) claim(ctx context.Context, s *state) (mine bool, err error) {
-	epoch := w.p.cfg.Store.Epoch()
-	switch {
-	case s.Epoch == epoch:
-		return true, nil
-	case s.Epoch > epoch:
-		return false, nil
-	case s.Epoch > 0:
-		lease, err := w.p.cfg.Store.Lease(ctx, s.Epoch)
-		if err != nil || lease.Held {
-			return false, err
-		}
+	epoch := w.p.box.Store.Epoch()
+	mine, err = w.p.box.Mine(ctx, s.Epoch)
+	if err != nil || !mine || s.Epoch == epoch {
+		return mine, err
 	}
 	s.Epoch = epoch
 	return true, w.save(ctx, s)
@@ -166,7 +157,7 @@ func (w *worker) fold(ctx context.Context, s *state) error {
 	if err := w.save(ctx, s); err != nil {
 		return err
 	}
-	w.p.count(w.name, func(c *Stats) { c.Counted += uint64(len(s.Counting)) })
+	w.p.box.Count(w.name, func(c *outbox.Stats) { c.Counted += uint64(len(s.Counting)) })
 	if w.p.cfg.CrashPoint != nil {
 		w.p.cfg.CrashPoint(PointCounted)
 	}
@@ -195,12 +186,11 @@ func (w *worker) summarize(ctx context.Context, r *Route, s *state) error {
 	count := s.Summary.Count
 	if sent == nil {
 		s.Summary = nil
-		w.p.count(w.name, func(s *Stats) { s.Sent++ })
+		w.p.box.Count(w.name, func(s *outbox.Stats) { s.Sent++ })
 		return w.save(ctx, s)
 	}
 	of := s.Summary
-	of.Tries, of.Since, of.Next, of.Error = w.p.retry(of.Tries, of.Since, sent, w.now())
-	failed := of.Next == 0
+	failed := w.p.box.Backoff.Fail(&of.Attempts, failure(sent), w.now())
 	if failed {
 		if s.Lost != nil {
 			of.Count += s.Lost.Count
@@ -209,7 +199,7 @@ func (w *worker) summarize(ctx context.Context, r *Route, s *state) error {
 		of.At = store.MillisOf(w.now())
 		w.p.cfg.Log.Warn().Str("route", w.name).Int("count", count).Int("tries", of.Tries).Str("problem", of.Error).Msg("the summary of a route has failed: the messages that it counts were not sent")
 	}
-	w.p.count(w.name, func(s *Stats) {
+	w.p.box.Count(w.name, func(s *outbox.Stats) {
 		s.Refused++
 		if failed {
 			s.Failed++

@@ -29,7 +29,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -38,6 +38,7 @@ import (
 
 	"a2a-server/store"
 	"a2a-server/task"
+	"a2a-server/task/outbox"
 )
 
 // The limits of a [Pump].
@@ -47,14 +48,8 @@ const (
 	FailedAge = 30 * 24 * time.Hour
 
 	hour       = time.Hour
-	firstPause = 5 * time.Second
-	mostPause  = time.Hour // and what a receiver may ask for
-	giveUp     = 24 * time.Hour
-	maxSleep   = time.Minute // clocks jump; look at least this often
-	minGap     = 5 * time.Millisecond
 	sweepEvery = 10 * time.Minute
 	page       = 200 // rows
-	lastWords  = 2 * time.Second
 )
 
 // The events of messages.
@@ -96,13 +91,12 @@ type Config struct {
 
 // Pump sends the messages of routes. It is safe for concurrent use.
 type Pump struct {
-	cfg     Config
-	changed chan struct{} // the routes, or the workers
+	cfg Config
+	box *outbox.Outbox
 
 	mu      sync.Mutex
-	routes  map[string]*Route
-	workers map[string]chan struct{} // wakes the worker of a route
-	stats   map[string]*Stats
+	routes  map[string]*worker
+	sweepAt time.Time
 }
 
 // New returns a Pump. It starts nothing; call [Pump.Run].
@@ -110,14 +104,12 @@ func New(cfg Config, routes []Route) (*Pump, error) {
 	if cfg.Store == nil {
 		return nil, errors.New("task/notify: a pump needs a store")
 	}
-	if cfg.Now == nil {
-		cfg.Now = time.Now
-	}
-	if cfg.Random == nil {
-		cfg.Random = rand.Float64
-	}
 	cfg.Timeout = cmp.Or(max(cfg.Timeout, 0), 30*time.Second)
-	p := &Pump{cfg: cfg, changed: make(chan struct{}, 1), workers: map[string]chan struct{}{}, stats: map[string]*Stats{}}
+	p := &Pump{cfg: cfg}
+	p.box = outbox.New(outbox.Config{
+		Store: cfg.Store, Kind: task.RowNotify, Scan: p.scan, Gap: 5 * time.Millisecond, Log: cfg.Log, Now: cfg.Now,
+		Backoff: outbox.Backoff{First: 5 * time.Second, Most: time.Hour, Span: 24 * time.Hour, Random: cfg.Random},
+	})
 	p.SetRoutes(routes)
 	return p, nil
 }
@@ -125,105 +117,59 @@ func New(cfg Config, routes []Route) (*Pump, error) {
 // SetRoutes replaces all routes. Messages of a route of the same name go on with its new sender;
 // messages of a route that is gone are dropped. A route without a sender panics.
 func (p *Pump) SetRoutes(routes []Route) {
-	next := map[string]*Route{}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	was := maps.Clone(p.routes)
+	p.routes, p.sweepAt = map[string]*worker{}, time.Time{}
 	for _, r := range routes {
 		if r.Sender == nil {
 			panic("task/notify: route " + r.Name + " has no sender")
 		}
-		next[r.Name] = &r
+		w := was[r.Name]
+		if w == nil {
+			w = &worker{p: p, name: r.Name}
+		}
+		w.route.Store(&r)
+		p.routes[r.Name] = w
+		delete(was, r.Name)
 	}
-	p.mu.Lock()
-	p.routes = next
-	for _, wake := range p.workers {
-		signal(wake)
+	for _, w := range was {
+		w.route.Store(nil)
 	}
-	p.mu.Unlock()
-	signal(p.changed)
-}
-
-func signal(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
-}
-
-// route returns a route, or nil if it is gone, which ends its worker.
-func (p *Pump) route(name string) *Route {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	r := p.routes[name]
-	if r == nil {
-		delete(p.workers, name)
-	}
-	return r
-}
-
-// Stats counts the work for a route since the process began.
-type Stats struct {
-	Route   string
-	Sent    uint64 // messages that were accepted, with summaries
-	Refused uint64 // attempts that failed
-	Failed  uint64 // messages that were given up
-	Counted uint64 // messages that are part of a summary
+	p.box.Wake()
 }
 
 // Stats returns the counts so far, by the names of the routes.
-func (p *Pump) Stats() (all []Stats) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, s := range p.stats {
-		all = append(all, *s)
-	}
-	slices.SortFunc(all, func(a, b Stats) int { return cmp.Compare(a.Route, b.Route) })
-	return all
-}
+func (p *Pump) Stats() []outbox.Stats { return p.box.Stats() }
 
-func (p *Pump) count(route string, add func(*Stats)) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.stats[route] == nil {
-		p.stats[route] = &Stats{Route: route}
-	}
-	add(p.stats[route])
-}
+// Run sends until ctx ends. It may be called once. See [outbox.Outbox.Run].
+func (p *Pump) Run(ctx context.Context) error { return p.box.Run(ctx) }
 
-// Run sends until ctx ends. Then it starts nothing more, lets attempts in flight end for up to
-// two seconds, and cuts off the rest: the next process sends them again. It may be called once.
-func (p *Pump) Run(ctx context.Context) error {
-	lasting, cut := context.WithCancel(context.WithoutCancel(ctx))
-	var working sync.WaitGroup
-	defer func() {
-		defer time.AfterFunc(lastWords, cut).Stop()
-		working.Wait()
-		cut()
-	}()
-	for ctx.Err() == nil {
+// scan offers all routes, and sweeps now and then.
+func (p *Pump) scan(ctx context.Context, now time.Time, offer func(outbox.Lane) error) (next time.Time, err error) {
+	p.mu.Lock()
+	routes := slices.Collect(maps.Values(p.routes))
+	left := p.sweepAt.Sub(now)
+	sweeps := left <= 0 || left > sweepEvery
+	if sweeps {
+		p.sweepAt = now.Add(sweepEvery)
+	}
+	p.mu.Unlock()
+	for _, w := range routes {
+		if err := offer(w); err != nil {
+			return next, err
+		}
+	}
+	if !sweeps {
+		return next, nil
+	}
+	if err := p.sweep(ctx); err != nil && ctx.Err() == nil {
+		p.cfg.Log.Error().Err(err).Msg("notifications that are out of date cannot be removed; retrying")
 		p.mu.Lock()
-		for name := range p.routes {
-			if p.workers[name] != nil {
-				continue
-			}
-			w := &worker{p: p, name: name, poke: make(chan struct{}, 1)}
-			p.workers[name] = w.poke
-			working.Go(func() {
-				w.run(ctx, lasting)
-				signal(p.changed) // the route may be there again
-			})
-		}
+		p.sweepAt = now.Add(outbox.MaxRest)
 		p.mu.Unlock()
-		wait := sweepEvery
-		if err := p.sweep(ctx); err != nil && ctx.Err() == nil {
-			p.cfg.Log.Error().Err(err).Msg("notifications that are out of date cannot be removed; retrying")
-			wait = maxSleep
-		}
-		select {
-		case <-ctx.Done():
-		case <-p.changed:
-		case <-time.After(wait):
-		}
 	}
-	return nil
+	return next, nil
 }
 
 // sweep drops the messages of routes that are gone, and messages that failed long ago.
@@ -268,7 +214,7 @@ func (p *Pump) sweep(ctx context.Context) error {
 }
 
 // Kept returns the time since which failed messages are kept.
-func (p *Pump) Kept() time.Time { return p.cfg.Now().Add(-FailedAge) }
+func (p *Pump) Kept() time.Time { return p.box.Now().Add(-FailedAge) }
 
 // Failed returns how many messages are kept as failed, and how many summaries of routes have.
 func (p *Pump) Failed(ctx context.Context) (messages, summaries int, err error) {
@@ -337,24 +283,13 @@ func settled(err error) error {
 	return err
 }
 
-// write puts rows of a task aside, or of the pump itself without a task. While the disk cannot be
-// written it keeps trying: a sent message must not be sent again and again.
-func (p *Pump) write(ctx context.Context, id store.TaskID, rows ...store.RowChange) error {
-	b := &store.Batch{Scope: store.System(), Task: id, Rows: rows}
+// write puts a row of a task aside, or of the pump itself without a task.
+func (p *Pump) write(ctx context.Context, id store.TaskID, row store.RowChange) error {
+	b := &store.Batch{Scope: store.System(), Task: id, Rows: []store.RowChange{row}}
 	if id.IsZero() {
 		b.Scope = owner()
 	}
-	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 5*time.Second) {
-		_, err := p.cfg.Store.Append(ctx, b).Wait()
-		if !errors.Is(err, store.ErrUnavailable) {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(pause):
-		}
-	}
+	return p.box.Write(ctx, b)
 }
 
 // owner is the scope of the rows of routes. No caller has its subject, which is no name.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -13,14 +13,15 @@ import (
 	"a2a-server/internal/visible"
 	"a2a-server/store"
 	"a2a-server/task"
+	"a2a-server/task/outbox"
 )
 
-// worker sends the messages of a route.
+// worker sends the messages of a route: a [outbox.Lane].
 type worker struct {
-	p    *Pump
-	name string
-	poke chan struct{}   // the routes have changed
-	lost map[string]bool // keys of rows whose task is damaged, so that they cannot be changed
+	p     *Pump
+	name  string
+	route atomic.Pointer[Route] // nil: it is gone
+	lost  map[string]bool       // keys of rows whose task is damaged, so that they cannot be changed
 
 	mailed []mailed // in the last hour; see mayMail
 }
@@ -31,103 +32,60 @@ type mailed struct {
 	at      time.Time
 }
 
-// run works until ctx ends or the route is gone.
-func (w *worker) run(ctx, lasting context.Context) {
-	wake, stop := w.p.cfg.Store.WatchRows(store.System(), task.RowNotify)
-	defer stop()
-	for ctx.Err() == nil {
-		r := w.p.route(w.name)
-		if r == nil {
-			return
-		}
-		next, err := w.step(lasting, r)
-		switch {
-		case err == nil, ctx.Err() != nil:
-		case errors.Is(err, store.ErrClosed), errors.Is(err, store.ErrDamaged):
-			w.p.cfg.Log.Error().Err(err).Str("route", w.name).Msg("the route sends no more notifications, because the store accepts no writes")
-			<-ctx.Done()
-			return
-		default:
-			w.p.cfg.Log.Error().Err(err).Str("route", w.name).Msg("the notifications of a route cannot be read; retrying")
-			next = pauseUntil{at: w.now().Add(time.Second), deaf: true}
-		}
-		w.rest(ctx, next, wake)
+// Name implements [outbox.Lane].
+func (w *worker) Name() string { return w.name }
+
+// Shares implements [outbox.Lane]: a dead route holds up no other.
+func (w *worker) Shares(context.Context) ([]outbox.Share, error) { return nil, nil }
+
+// Failed implements [outbox.Lane].
+func (w *worker) Failed(err error) outbox.Next {
+	text := "the notifications of a route cannot be read; retrying"
+	if errors.Is(err, store.ErrClosed) || errors.Is(err, store.ErrDamaged) {
+		text = "the route sends no more notifications, because the store accepts no writes"
 	}
+	w.p.cfg.Log.Error().Err(err).Str("route", w.name).Msg(text)
+	return outbox.Next{Rest: time.Second, Deaf: true}
 }
 
-// pauseUntil is how long a worker rests.
-type pauseUntil struct {
-	at   time.Time
-	deaf bool // new rows change nothing
-}
+func (w *worker) now() time.Time { return w.p.box.Now() }
 
-// rest waits for the end of a pause. Even without a pause it waits a moment, so that a worker
-// under many new rows takes little of a processor.
-func (w *worker) rest(ctx context.Context, next pauseUntil, wake <-chan struct{}) {
-	span := min(max(next.at.Sub(w.now()), minGap), maxSleep)
-	if next.deaf || span == minGap {
-		wake = nil
+// Step implements [outbox.Lane]: it does what is next for the route.
+func (w *worker) Step(ctx context.Context, _ bool) (outbox.Next, error) {
+	r, now, more := w.route.Load(), w.now(), outbox.Next{More: true}
+	if r == nil {
+		return outbox.Next{}, nil
 	}
-	over := time.NewTimer(span)
-	defer over.Stop()
-	select {
-	case <-ctx.Done():
-	case <-w.poke:
-	case <-over.C:
-	case <-wake:
-	}
-}
-
-func (w *worker) now() time.Time { return w.p.cfg.Now() }
-
-// soonest returns the earlier of two times.
-func soonest(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
-}
-
-// step does what is next for the route, and returns when there may be more.
-func (w *worker) step(ctx context.Context, r *Route) (next pauseUntil, err error) {
-	again, now := pauseUntil{}, w.now()
 	s, err := w.load(ctx)
 	if err != nil {
-		return again, err
+		return more, err
 	}
 	if mine, err := w.claim(ctx, s); err != nil || !mine {
-		return pauseUntil{at: now.Add(maxSleep), deaf: true}, settled(err)
+		return outbox.Next{Rest: outbox.MaxRest, Deaf: true}, settled(err)
 	}
 	switch {
 	case len(s.Counting) > 0:
-		return again, settled(w.uncount(ctx, s))
+		return more, settled(w.uncount(ctx, s))
 	case s.over(now) && s.full():
-		return again, settled(w.fold(ctx, s))
-	case s.Summary != nil && due(s.Summary.Next, now):
-		return again, settled(w.summarize(ctx, r, s))
+		return more, settled(w.fold(ctx, s))
+	case s.Summary != nil && w.due(s.Summary.Next, now):
+		return more, settled(w.summarize(ctx, r, s))
 	}
 	first, at, err := w.first(ctx, s, now)
 	if err != nil {
-		return again, err
+		return more, err
 	}
-	if first == nil {
-		next = pauseUntil{at: soonest(at, now.Add(maxSleep)), deaf: s.full() && !s.over(now)}
-		if next.deaf {
-			next.at = soonest(next.at, s.Start.Time().Add(hour))
-		}
-		if s.Summary != nil {
-			next.at = soonest(next.at, s.Summary.Next.Time())
-		}
-		return next, nil
+	if first != nil {
+		return more, settled(w.handle(ctx, r, s, first))
 	}
-	return again, settled(w.handle(ctx, r, s, first))
-}
-
-// due reports whether a time has come. No pause is longer than the longest: a time that is further
-// away was written before the clock was set back.
-func due(at store.Millis, now time.Time) bool {
-	wait := at.Time().Sub(now)
-	return wait <= 0 || wait > mostPause
+	full := s.full() && !s.over(now)
+	if full {
+		at = min(at, store.MillisOf(s.Start.Time().Add(hour)))
+	}
+	if s.Summary != nil {
+		at = min(at, s.Summary.Next)
+	}
+	return outbox.Next{Rest: at.Time().Sub(now), Deaf: full}, nil
 }
 
 // job is a notification and its row.
@@ -138,16 +96,16 @@ type job struct {
 
 // first returns the first message that may be sent now. Without one, at is when the first retry is
 // due.
-func (w *worker) first(ctx context.Context, s *state, now time.Time) (best *job, at time.Time, err error) {
-	at = now.Add(maxSleep)
+func (w *worker) first(ctx context.Context, s *state, now time.Time) (best *job, at store.Millis, err error) {
+	at = store.MillisOf(now.Add(outbox.MaxRest))
 	var since store.Millis
 	for _, index := range []string{task.IndexNew, task.IndexRetry} {
 		seen := 0
 		err = w.p.each(ctx, index, task.RoutePrefix(w.name), func(row *store.Row, n *task.Notification) error {
 			from := n.At
 			if n.Tries > 0 {
-				if from = n.Next; !due(from, now) {
-					at = soonest(at, from.Time())
+				if from = n.Next; !w.due(from, now) {
+					at = min(at, from)
 					return errStop
 				}
 			}
@@ -194,7 +152,7 @@ func (w *worker) handle(ctx context.Context, r *Route, s *state, j *job) error {
 	if sent != nil {
 		return w.lose(j.row.Key, w.fail(ctx, j, sent))
 	}
-	w.p.count(w.name, func(s *Stats) { s.Sent++ })
+	w.p.box.Count(w.name, func(s *outbox.Stats) { s.Sent++ })
 	w.p.cfg.Log.Debug().Str("task_id", m.Task).Str("approval_id", m.Approval).Str("route", w.name).Str("event", m.Event).Msg("notification sent")
 	return w.lose(j.row.Key, w.p.remove(ctx, j.row))
 }
@@ -234,20 +192,20 @@ func (w *worker) lose(key []byte, err error) error {
 	return nil
 }
 
+// due reports whether a time has come.
+func (w *worker) due(at store.Millis, now time.Time) bool {
+	return !w.p.box.Backoff.Waits(at.Time(), now)
+}
+
 // send sends a message, within a time. A sender that panics fails.
-func (w *worker) send(ctx context.Context, r *Route, m *Message) (err error) {
+func (w *worker) send(ctx context.Context, r *Route, m *Message) error {
 	ctx, cancel := context.WithTimeout(ctx, w.p.cfg.Timeout)
 	defer cancel()
-	defer func() {
-		if p := recover(); p != nil {
-			w.p.cfg.Log.Error().Str("panic", fmt.Sprint(p)).Bytes("stack", debug.Stack()).Str("route", w.name).Msg("a sender of notifications panicked")
-			err = errors.New("the sender panicked; see the server's log")
-		}
-		if w.p.cfg.CrashPoint != nil {
-			w.p.cfg.CrashPoint(PointSent)
-		}
-	}()
-	return r.Sender.Send(ctx, m)
+	err := w.p.box.Guard(func() error { return r.Sender.Send(ctx, m) })
+	if w.p.cfg.CrashPoint != nil {
+		w.p.cfg.CrashPoint(PointSent)
+	}
+	return err
 }
 
 // maxError is how much of an error is kept.
@@ -256,9 +214,8 @@ const maxError = 200
 // fail records a failure.
 func (w *worker) fail(ctx context.Context, j *job, why error) error {
 	n, now := &j.n, w.now()
-	n.Tries, n.Since, n.Next, n.Error = w.p.retry(n.Tries, n.Since, why, now)
 	level, text := zerolog.InfoLevel, "a notification is not accepted: it is sent again"
-	if n.Next == 0 {
+	if w.p.box.Backoff.Fail(&n.Attempts, failure(why), now) {
 		n.Failed = store.MillisOf(now)
 		level, text = zerolog.WarnLevel, "a notification has failed: 'a2a-server notifications list' has it"
 	}
@@ -269,7 +226,7 @@ func (w *worker) fail(ctx context.Context, j *job, why error) error {
 	if err != nil {
 		return err
 	}
-	w.p.count(w.name, func(s *Stats) {
+	w.p.box.Count(w.name, func(s *outbox.Stats) {
 		s.Refused++
 		if n.Failed > 0 {
 			s.Failed++
@@ -281,20 +238,7 @@ func (w *worker) fail(ctx context.Context, j *job, why error) error {
 	return nil
 }
 
-// retry returns what is recorded after a failure. next is 0 if there is no next try.
-func (p *Pump) retry(tries int, since store.Millis, why error, now time.Time) (n int, from, next store.Millis, text string) {
-	at := store.MillisOf(now)
-	if n, from = tries+1, since; since == 0 || since > at {
-		from = at
-	}
-	text = visible.Shorten(visible.Line(why.Error()), maxError)
-	if errors.Is(why, ErrPermanent) || now.Sub(from.Time()) >= giveUp {
-		return n, from, 0, text
-	}
-	pause := mostPause
-	if tries < 16 && firstPause<<tries < mostPause {
-		pause = firstPause << tries
-	}
-	pause += time.Duration((p.cfg.Random()*0.4 - 0.2) * float64(pause))
-	return n, from, store.MillisOf(now.Add(min(max(pause, RetryAfter(why)), mostPause))), text
+// failure returns what is recorded of an error of a sender.
+func failure(why error) outbox.Failure {
+	return outbox.Failure{Text: visible.Shorten(visible.Line(why.Error()), maxError), After: RetryAfter(why), Final: errors.Is(why, ErrPermanent)}
 }

@@ -42,14 +42,14 @@ func TestBackoff(t *testing.T) {
 			t.Errorf("a webhook that asks for %v is tried after %v, want %v", asked, got, want)
 		}
 	}
-	if c := push.Fails(task.PushCursor{Tries: 3, Since: store.MillisOf(began)}, 0, false, began.Add(24*time.Hour), 0.5); !c.Dead {
+	if c := push.Fails(task.PushCursor{Attempts: task.Attempts{Tries: 3, Since: store.MillisOf(began)}}, 0, false, began.Add(24*time.Hour), 0.5); !c.Dead {
 		t.Error("a day of failures, and it is not given up")
 	}
 	if c := push.Fails(task.PushCursor{}, 0, true, began, 0.5); !c.Dead || c.Tries != 1 {
 		t.Errorf("one that is gone: %+v", c)
 	}
 	// A clock that was set back does not make a webhook older than it is.
-	if c := push.Fails(task.PushCursor{Tries: 1, Since: store.MillisOf(began.Add(time.Hour))}, 0, false, began, 0.5); c.Dead || c.Since != store.MillisOf(began) {
+	if c := push.Fails(task.PushCursor{Attempts: task.Attempts{Tries: 1, Since: store.MillisOf(began.Add(time.Hour))}}, 0, false, began, 0.5); c.Dead || c.Since != store.MillisOf(began) {
 		t.Errorf("after the clock was set back: %+v", c)
 	}
 }

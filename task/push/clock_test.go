@@ -41,7 +41,7 @@ func testClockSetBack(t *testing.T, w *world, running bool) {
 	w.start(true)
 	stop := w.startPusher(w.handle)
 	of := map[string]store.TaskID{"/retrying": w.send("echo", hook(rc.URL+"/retrying"))}
-	w.until("it has failed, and waits", func() bool { return w.pusher.Stats().Failed > 0 && w.pusher.Stats().Workers == 0 })
+	w.until("it has failed, and waits", func() bool { return w.pusher.Stats().Refused > 0 && w.pusher.Workers() == 0 })
 	if !running {
 		stop()
 		of["/new"] = w.send("echo", hook(rc.URL+"/new"))
@@ -51,7 +51,7 @@ func testClockSetBack(t *testing.T, w *world, running bool) {
 		w.startPusher(w.handle)
 	}
 	of["/later"] = w.send("echo", hook(rc.URL+"/later")) // wakes one that runs
-	w.until("all are notified", func() bool { return w.pusher.Stats().Workers == 0 && len(w.rows(task.RowPushReady)) == 0 })
+	w.until("all are notified", func() bool { return w.pusher.Workers() == 0 && len(w.rows(task.RowPushReady)) == 0 })
 	for path, id := range of {
 		wantInOrder(t, rc.at(path), w.pushable(id))
 	}
@@ -79,7 +79,7 @@ func TestRetryAfter(t *testing.T) {
 			var states []push.State
 			w.until("it waits", func() (waits bool) {
 				states = w.states(push.Query{})
-				return len(states) == 1 && states[0].Tries > 0 && states[0].Next.After(began) && w.pusher.Stats().Workers == 0
+				return len(states) == 1 && states[0].Tries > 0 && states[0].Next.After(began) && w.pusher.Workers() == 0
 			})
 			if got := states[0].Next.Sub(began); got < want*8/10 || got > want*12/10 {
 				t.Errorf("it is tried again after %v, want %v", got, want)

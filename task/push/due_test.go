@@ -77,7 +77,7 @@ func testDeadWebhooksDelayNoDeadline(t *testing.T) {
 		})
 	}
 	made.Wait()
-	w.until("all workers that retries may have are taken", func() bool { return w.pusher.Stats().Workers >= 32 })
+	w.until("all workers that retries may have are taken", func() bool { return w.pusher.Workers() >= 32 })
 	with := median()
 	t.Logf("a deadline is %v late, with 1,000 webhooks %v (%+v)", without, with, w.pusher.Stats())
 	if with > without+10*time.Millisecond {

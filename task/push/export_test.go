@@ -4,16 +4,19 @@ import (
 	"time"
 
 	"a2a-server/task"
+	"a2a-server/task/outbox"
 )
 
 // SetBackoff makes d retry after other pauses, without chance.
 func (d *Deliverer) SetBackoff(first, most time.Duration) {
-	d.backoff.first, d.backoff.most, d.backoff.random = first, most, func() float64 { return 0.5 }
+	b := &d.box.Backoff
+	b.First, b.Most, b.Random = first, most, func() float64 { return 0.5 }
 }
 
 // Fails returns what becomes of a cursor when a try fails. random is in [0, 1).
 func Fails(c task.PushCursor, after time.Duration, gone bool, now time.Time, random float64) task.PushCursor {
-	b := defaultBackoff()
-	b.random = func() float64 { return random }
-	return b.failed(c, &failure{class: "test", after: after, gone: gone}, now)
+	b := backoff()
+	b.Random = func() float64 { return random }
+	c.Dead = b.Fail(&c.Attempts, outbox.Failure{Text: "test", After: after, Final: gone}, now)
+	return c
 }

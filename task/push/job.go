@@ -3,20 +3,16 @@ package push
 import (
 	"context"
 	"errors"
-	"fmt"
-	"runtime/debug"
-	"time"
 
 	"a2a-server/store"
 	"a2a-server/task"
+	"a2a-server/task/outbox"
 )
 
-// job is the work of a worker for a webhook, until nothing is left to send, it fails, or it
-// has had its share.
+// job is a webhook with something to send: a [outbox.Lane].
 type job struct {
 	place
-	d    *Deliverer
-	left int // notifications that it may still send, before another webhook may have its worker
+	d *Deliverer
 }
 
 // place is where the rows of a webhook are.
@@ -35,37 +31,44 @@ func placeOf(h store.Handle, row *store.Row) (p place, ok bool) {
 	return p, ok
 }
 
-func (j *job) name() string { return string(j.task[:]) + string(j.key) }
+// Name implements [outbox.Lane].
+func (j *job) Name() string { return string(j.task[:]) + string(j.key) }
+
+// Shares implements [outbox.Lane]. The host of a webhook that cannot be read is "".
+func (j *job) Shares(ctx context.Context) ([]outbox.Share, error) {
+	var host string
+	var shares []outbox.Share
+	w, err := j.webhook(ctx)
+	if err == nil && w != nil {
+		host = hostOf(w.URL)
+		if !j.d.cfg.Unshared {
+			caller := store.Owner(w.By.Tenant, w.By.Subject).Key()
+			shares = append(shares, outbox.Share{Name: "caller " + string(caller[:]), Most: perCaller})
+		}
+		var c task.PushCursor
+		if c, _, err = j.cursor(ctx); err == nil && c.Tries > 0 {
+			shares = append(shares, outbox.Share{Name: "retries", Most: maxRetries})
+		}
+	}
+	if errors.Is(err, store.ErrDataLoss) || errors.Is(err, errOver) {
+		err = nil // which its worker handles
+	}
+	return append(shares, outbox.Share{Name: "host " + host, Most: maxPerHost}), err
+}
 
 // errOver means that there is nothing more to do for a webhook: it was deleted or replaced, or
 // another instance delivers to it.
 var errOver = errors.New("the webhook is not ours any more")
 
-// run does the job. It returns how long the webhook is to be left alone.
-func (j *job) run(ctx, lasting context.Context) (later time.Duration) {
-	defer func() {
-		if p := recover(); p != nil {
-			j.d.cfg.Log.Error().Str("panic", fmt.Sprint(p)).Bytes("stack", debug.Stack()).Str("task_id", j.task.String()).Msg("a push notification panicked")
-			later = aside
-		}
-	}()
-	for j.left = maxRun; j.left > 0; j.left-- {
-		if ctx.Err() != nil {
-			return 0
-		}
-		more, err := j.one(lasting)
-		switch {
-		case err == nil && more:
-		case err == nil, lasting.Err() != nil, errors.Is(err, store.ErrNotFound):
-			return 0
-		case errors.Is(err, errOver):
-			return aside
-		default:
-			j.d.cfg.Log.Error().Err(err).Str("task_id", j.task.String()).Msg("a webhook cannot be served for now; retrying")
-			return aside
-		}
+// Failed implements [outbox.Lane].
+func (j *job) Failed(err error) outbox.Next {
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return outbox.Next{}
+	case !errors.Is(err, errOver):
+		j.d.cfg.Log.Error().Err(err).Str("task_id", j.task.String()).Msg("a webhook cannot be served for now; retrying")
 	}
-	return 0
+	return outbox.Next{Rest: outbox.MaxRest, Deaf: true}
 }
 
 // rows is the stored state of a webhook.
@@ -127,37 +130,36 @@ func (j *job) read(ctx context.Context) (*rows, error) {
 	return r, err
 }
 
-// one sends the next notification. more reports whether there may be another to send now.
-func (j *job) one(ctx context.Context) (more bool, err error) {
+// Step implements [outbox.Lane].
+func (j *job) Step(ctx context.Context, last bool) (outbox.Next, error) {
+	more, err := j.one(ctx, last)
+	return outbox.Next{More: more}, err
+}
+
+// one sends the next notification. more reports whether there may be another to send now. Then
+// webhooks that are ready by now come first, if yield is set.
+func (j *job) one(ctx context.Context, yield bool) (more bool, err error) {
 	r, err := j.read(ctx)
 	if err != nil || r == nil {
 		return false, err
 	}
-	now := j.d.cfg.Now()
-	mine := j.store.Epoch()
-	switch {
-	case r.cursor.Epoch > mine:
+	mine, err := j.d.box.Mine(ctx, r.cursor.Epoch)
+	switch own := j.store.Epoch(); {
+	case err != nil:
+		return false, err
+	case !mine:
 		return false, errOver
 	case r.cursor.Dead:
 		_, err := j.write(ctx, r, r.cursor, j.unready(r))
 		return false, err
-	case r.cursor.Tries > 0 && j.d.waits(r.cursor.Next.Time(), now):
+	case r.cursor.Tries > 0 && j.d.box.Backoff.Waits(r.cursor.Next.Time(), j.d.box.Now()):
 		_, err := j.write(ctx, r, r.cursor, task.ReadyRow(j.key, r.ready, r.cursor.Next))
 		return false, err
-	case r.cursor.Epoch < mine:
-		lease, err := j.store.Lease(ctx, r.cursor.Epoch)
-		if err != nil {
+	case r.cursor.Epoch != own:
+		r.cursor.Epoch = own
+		if ok, err := j.write(ctx, r, r.cursor); !ok || err != nil {
 			return false, err
 		}
-		if lease.Held {
-			return false, errOver
-		}
-		c := r.cursor
-		c.Epoch = mine
-		if ok, err := j.write(ctx, r, c); !ok || err != nil {
-			return false, err
-		}
-		r.cursor = c
 		r.at++
 	}
 	e, last, err := j.next(ctx, r.cursor.Seq)
@@ -167,10 +169,10 @@ func (j *job) one(ctx context.Context) (more bool, err error) {
 		ok, err := j.write(ctx, r, c, j.unready(r))
 		return !ok && err == nil, err
 	}
-	var f *failure
+	var f *outbox.Failure
 	switch {
 	case errors.Is(err, store.ErrDataLoss):
-		f = &failure{class: "stored data is damaged"}
+		f = &outbox.Failure{Text: "stored data is damaged"}
 	case err != nil:
 		return false, err
 	default:
@@ -187,14 +189,13 @@ func (j *job) one(ctx context.Context) (more bool, err error) {
 	if f != nil {
 		return false, j.fail(ctx, r, f)
 	}
-	return j.succeed(ctx, r, e, last)
+	return j.succeed(ctx, r, e, last, yield)
 }
 
 // fail records a failure.
-func (j *job) fail(ctx context.Context, r *rows, f *failure) error {
-	d := j.d
-	d.failed.Add(1)
-	c := d.backoff.failed(r.cursor, f, d.cfg.Now())
+func (j *job) fail(ctx context.Context, r *rows, f *outbox.Failure) error {
+	c := r.cursor
+	c.Dead = j.d.box.Backoff.Fail(&c.Attempts, *f, j.d.box.Now())
 	ready := j.unready(r)
 	if !c.Dead {
 		ready = task.ReadyRow(j.key, r.ready, c.Next)
@@ -203,14 +204,18 @@ func (j *job) fail(ctx context.Context, r *rows, f *failure) error {
 	if err == nil && !ok { // the log has grown: push.ready has changed
 		ok, err = j.write(ctx, r, c)
 	}
+	j.d.box.Count("", func(s *outbox.Stats) {
+		if s.Refused++; ok && c.Dead {
+			s.Failed++
+		}
+	})
 	switch {
 	case !ok:
 	case c.Dead:
-		d.died.Add(1)
-		d.cfg.Log.Warn().Str("task_id", j.task.String()).Str("webhook", j.id).Int("tries", c.Tries).Str("class", c.Error).
+		j.d.cfg.Log.Warn().Str("task_id", j.task.String()).Str("webhook", j.id).Int("tries", c.Tries).Str("class", c.Error).
 			Msg("webhook given up: its client has to set it again")
 	case c.Tries == 1: // once until it accepts again, or is given up
-		d.cfg.Log.Info().Str("task_id", j.task.String()).Str("webhook", j.id).Str("class", c.Error).
+		j.d.cfg.Log.Info().Str("task_id", j.task.String()).Str("webhook", j.id).Str("class", c.Error).
 			Msg("webhook does not accept notifications: they are tried again")
 	}
 	return err
@@ -218,30 +223,25 @@ func (j *job) fail(ctx context.Context, r *rows, f *failure) error {
 
 // succeed records that an event was accepted. last is not 0 if it was the newest for the
 // webhook, and the log ends there.
-func (j *job) succeed(ctx context.Context, r *rows, e *store.Event, last uint64) (more bool, err error) {
-	d := j.d
-	d.delivered.Add(1)
+func (j *job) succeed(ctx context.Context, r *rows, e *store.Event, last uint64, yield bool) (more bool, err error) {
+	j.d.box.Count("", func(s *outbox.Stats) { s.Sent++ })
+	accepted := func(seq uint64, ready ...store.RowChange) (bool, error) {
+		return j.write(ctx, r, task.PushCursor{Seq: seq, Epoch: r.cursor.Epoch}, ready...)
+	}
 	ok := false
 	switch {
 	case last > 0:
-		ok, err = j.write(ctx, r, delivered(r.cursor, last), j.unready(r))
-	case j.left == 1: // webhooks that are ready by now come first
-		more = true
-		ok, err = j.write(ctx, r, delivered(r.cursor, e.Seq), task.ReadyRow(j.key, r.ready, store.MillisOf(d.cfg.Now())))
+		ok, err = accepted(last, j.unready(r))
+	case yield:
+		ok, err = accepted(e.Seq, task.ReadyRow(j.key, r.ready, store.MillisOf(j.d.box.Now())))
 	}
-	if err != nil {
-		return false, err
-	}
-	if !ok {
-		more = true
-		if ok, err = j.write(ctx, r, delivered(r.cursor, e.Seq)); err != nil {
-			return false, err
-		}
+	if more = last == 0 || !ok; err == nil && !ok {
+		ok, err = accepted(e.Seq)
 	}
 	if ok && r.cursor.Tries > 0 {
-		d.cfg.Log.Info().Str("task_id", j.task.String()).Str("webhook", j.id).Int("tries", r.cursor.Tries).Msg("webhook accepts notifications again")
+		j.d.cfg.Log.Info().Str("task_id", j.task.String()).Str("webhook", j.id).Int("tries", r.cursor.Tries).Msg("webhook accepts notifications again")
 	}
-	return more && ok, nil
+	return more && ok, err
 }
 
 func (j *job) unready(r *rows) store.RowChange {
@@ -249,28 +249,16 @@ func (j *job) unready(r *rows) store.RowChange {
 }
 
 // write puts a cursor, with other changes. ok is false if a row has changed since it was read.
-// While the disk cannot be written it keeps trying: a sent notification must not be sent again
-// and again.
 func (j *job) write(ctx context.Context, r *rows, c task.PushCursor, more ...store.RowChange) (ok bool, err error) {
 	row, err := c.Row(j.key, r.at)
 	if err != nil {
 		return false, err
 	}
-	b := &store.Batch{Scope: store.System(), Task: j.task, Rows: append([]store.RowChange{row}, more...)}
-	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 5*time.Second) {
-		err := j.d.committed(j.store.Append(ctx, b))
-		switch {
-		case err == nil:
-			return true, nil
-		case errors.Is(err, store.ErrConflict):
-			return false, nil
-		case !errors.Is(err, store.ErrUnavailable):
-			return false, err
-		}
-		if j.d.pause(ctx, pause, nil, nil) == pauseOver {
-			return false, ctx.Err()
-		}
+	err = j.d.box.Write(ctx, &store.Batch{Scope: store.System(), Task: j.task, Rows: append([]store.RowChange{row}, more...)})
+	if errors.Is(err, store.ErrConflict) {
+		return false, nil
 	}
+	return err == nil, err
 }
 
 // next returns the first event after seq that the webhook is notified of, or nil if there is

@@ -23,7 +23,7 @@ func (d *Deliverer) legacy(ctx context.Context, id store.TaskID, seq uint64) ([]
 	if d.cfg.Legacy == nil {
 		return nil, errors.New("this server sends no notifications of version 0.3")
 	}
-	if d.host.Wait(d.views, ctx.Done()) == 1 {
+	if d.box.Wait(d.views, ctx.Done()) == 1 {
 		return nil, ctx.Err()
 	}
 	defer func() { d.views <- struct{}{} }()
@@ -37,10 +37,10 @@ func (d *Deliverer) legacy(ctx context.Context, id store.TaskID, seq uint64) ([]
 // viewAt returns a task as it was after an event.
 func (d *Deliverer) viewAt(ctx context.Context, id store.TaskID, seq uint64) (*task.View, error) {
 	limit := store.Limit{Most: maxViewLog}
-	p, err := d.store.Read(ctx, store.System(), id, store.AtSnapshot(), limit)
+	p, err := d.cfg.Store.Read(ctx, store.System(), id, store.AtSnapshot(), limit)
 	omit := err == nil && limit.Refuses(&p.Header)
 	if limit = (store.Limit{NoBulk: omit}); omit {
-		p, err = d.store.Read(ctx, store.System(), id, store.AtSnapshot(), limit)
+		p, err = d.cfg.Store.Read(ctx, store.System(), id, store.AtSnapshot(), limit)
 	}
 	if err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func (d *Deliverer) viewAt(ctx context.Context, id store.TaskID, seq uint64) (*t
 		folded, err := fold.Decode(p.Snapshot, p.Bulk, true /* viewOnly */)
 		if err == nil && p.Header.Snapshot <= seq {
 			f = folded
-		} else if p, err = d.store.Read(ctx, store.System(), id, store.After(0), limit); err != nil {
+		} else if p, err = d.cfg.Store.Read(ctx, store.System(), id, store.After(0), limit); err != nil {
 			return nil, err
 		}
 	}
@@ -66,7 +66,7 @@ func (d *Deliverer) viewAt(ctx context.Context, id store.TaskID, seq uint64) (*t
 		if next, _ := p.Next.Seq(); !p.More || next >= seq {
 			return f.View, nil
 		}
-		if p, err = d.store.Read(ctx, store.System(), id, p.Next, limit); err != nil {
+		if p, err = d.cfg.Store.Read(ctx, store.System(), id, p.Next, limit); err != nil {
 			return nil, err
 		}
 	}

@@ -33,7 +33,7 @@ func TestFailuresThatAreNotInARow(t *testing.T) {
 		if len(states) != 1 || states[0].State != "active" || states[0].Tries != 0 || states[0].Error != "" || states[0].Lag != 0 {
 			t.Errorf("List() = %+v, want an active one", states)
 		}
-		if n := w.pusher.Stats().Failed; n <= 20 {
+		if n := w.pusher.Stats().Refused; n <= 20 {
 			t.Errorf("%d failures are too few to show it", n)
 		}
 	})

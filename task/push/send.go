@@ -13,6 +13,7 @@ import (
 	"a2a-server/internal/egress"
 	"a2a-server/store"
 	"a2a-server/task"
+	"a2a-server/task/outbox"
 )
 
 // maxAnswer is how much of an answer is read, so that the connection can be used again.
@@ -37,15 +38,15 @@ func hostOf(raw string) string {
 
 // send notifies a webhook of an event. f is nil if the webhook has accepted it. err says that
 // nothing was sent: errOver if the webhook has been deleted meanwhile.
-func (j *job) send(ctx context.Context, w *task.Webhook, e *store.Event) (f *failure, err error) {
+func (j *job) send(ctx context.Context, w *task.Webhook, e *store.Event) (f *outbox.Failure, err error) {
 	d, id := j.d, j.task
 	secrets, sealed := w.Open(id, d.cfg.Secrets.Open)
 	if sealed != nil {
-		return &failure{class: "secrets cannot be opened"}, nil //nolint:nilerr // the error of err is that nothing was sent
+		return &outbox.Failure{Text: "secrets cannot be opened"}, nil //nolint:nilerr // the error of err is that nothing was sent
 	}
 	body, err := task.Whole(e)
 	if err != nil {
-		return &failure{class: "damaged"}, nil //nolint:nilerr // likewise
+		return &outbox.Failure{Text: "damaged"}, nil //nolint:nilerr // likewise
 	}
 	n := &Notification{ID: fmt.Sprintf("%s-%d", id, e.Seq), Task: id, Config: w.ID, URL: secrets.URL, Time: e.Time.Time(), Body: body}
 	if w.Version != "0.3" {
@@ -54,7 +55,7 @@ func (j *job) send(ctx context.Context, w *task.Webhook, e *store.Event) (f *fai
 	n.Body, err = d.legacy(ctx, id, e.Seq)
 	if err != nil {
 		d.cfg.Log.Debug().Err(err).Str("task_id", id.String()).Msg("a task cannot be encoded for a webhook of version 0.3")
-		return &failure{class: "encoding"}, nil
+		return &outbox.Failure{Text: "encoding"}, nil
 	}
 	// That may have taken long.
 	switch now, err := j.webhook(ctx); {
@@ -67,12 +68,12 @@ func (j *job) send(ctx context.Context, w *task.Webhook, e *store.Event) (f *fai
 }
 
 // post sends a notification.
-func (d *Deliverer) post(ctx context.Context, w *task.Webhook, secrets task.WebhookSecrets, n *Notification, contentType string) *failure {
+func (d *Deliverer) post(ctx context.Context, w *task.Webhook, secrets task.WebhookSecrets, n *Notification, contentType string) *outbox.Failure {
 	ctx, cancel := context.WithTimeout(ctx, d.cfg.Timeout)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, n.URL, bytes.NewReader(n.Body))
 	if err != nil {
-		return &failure{class: "invalid URL"}
+		return &outbox.Failure{Text: "invalid URL"}
 	}
 	r.Header.Set("Content-Type", contentType)
 	r.Header.Set("User-Agent", "a2a-server")
@@ -82,7 +83,7 @@ func (d *Deliverer) post(ctx context.Context, w *task.Webhook, secrets task.Webh
 	}
 	answer, err := d.cfg.Client.Do(r)
 	if err != nil {
-		return &failure{class: egress.Class(err)}
+		return &outbox.Failure{Text: egress.Class(err)}
 	}
 	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, maxAnswer))
 	_ = answer.Body.Close()
@@ -90,7 +91,7 @@ func (d *Deliverer) post(ctx context.Context, w *task.Webhook, secrets task.Webh
 }
 
 // authenticate adds the headers by which the webhook knows the server.
-func (d *Deliverer) authenticate(ctx context.Context, r *http.Request, n *Notification, scheme string, secrets task.WebhookSecrets) *failure {
+func (d *Deliverer) authenticate(ctx context.Context, r *http.Request, n *Notification, scheme string, secrets task.WebhookSecrets) *outbox.Failure {
 	if secrets.Token != "" {
 		r.Header.Set(headerToken, secrets.Token)
 		r.Header.Set(headerOldToken, secrets.Token)
@@ -104,20 +105,20 @@ func (d *Deliverer) authenticate(ctx context.Context, r *http.Request, n *Notifi
 	}
 	if err := d.cfg.Sign(ctx, n, r.Header); err != nil {
 		d.cfg.Log.Debug().Err(err).Msg("a push notification cannot be signed")
-		return &failure{class: "signature"}
+		return &outbox.Failure{Text: "signature"}
 	}
 	return nil
 }
 
 // judge returns the outcome of an answer.
-func (d *Deliverer) judge(answer *http.Response) *failure {
+func (d *Deliverer) judge(answer *http.Response) *outbox.Failure {
 	code := answer.StatusCode
 	if code >= 200 && code < 300 {
 		return nil
 	}
-	f := &failure{class: "HTTP " + strconv.Itoa(code), gone: code == http.StatusGone, after: egress.RetryAfter(answer.Header.Get("Retry-After"), d.cfg.Now())}
+	f := &outbox.Failure{Text: "HTTP " + strconv.Itoa(code), Final: code == http.StatusGone, After: egress.RetryAfter(answer.Header.Get("Retry-After"), d.box.Now())}
 	if code >= 300 && code < 400 {
-		f.class = "redirect"
+		f.Text = "redirect"
 	}
 	return f
 }

@@ -96,7 +96,7 @@ func TestCallersLeaveWorkers(t *testing.T) {
 			w.until("the webhook of another caller is notified", func() bool { return len(rc.at(fmt.Sprint("/", n))) == len(w.pushable(id)) })
 			wantInOrder(t, rc.at(fmt.Sprint("/", n)), w.pushable(id))
 		}
-		if n := hangs.most.Load(); n != 16 || w.pusher.Stats().Failed > 0 {
+		if n := hangs.most.Load(); n != 16 || w.pusher.Stats().Refused > 0 {
 			t.Errorf("%d webhooks of one caller hang at once, want 16; %+v", n, w.pusher.Stats())
 		}
 	})
@@ -214,9 +214,9 @@ func testStopsWhileOthersEncode(t *testing.T) {
 	for i := range 10 {
 		w.send("echo", hook03(fmt.Sprintf("http://host%d.example", i)))
 	}
-	w.until("all but four wait", func() bool { return encoding.Load() == 4 && d.Stats().Workers == 10 })
+	w.until("all but four wait", func() bool { return encoding.Load() == 4 && d.Workers() == 10 })
 	cancel()
-	w.until("those that wait have ended", func() bool { return d.Stats().Workers == 4 })
+	w.until("those that wait have ended", func() bool { return d.Workers() == 4 })
 	close(let)
 	if err := <-ended; err != nil {
 		t.Error(err)

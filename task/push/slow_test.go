@@ -34,7 +34,7 @@ func TestRetriesLeaveWorkers(t *testing.T) {
 	for n := range hosts {
 		w.send("echo", hook(fmt.Sprintf("http://hangs%d.example", n)))
 	}
-	w.until("all have failed", func() bool { return w.pusher.Stats().Failed >= hosts })
+	w.until("all have failed", func() bool { return w.pusher.Stats().Refused >= hosts })
 	w.until("retries hang", func() bool { return hangs.now.Load() >= 32 })
 	rc := newReceiver(t, nil)
 	for n := range 3 {
@@ -68,7 +68,7 @@ func TestManyThatWait(t *testing.T) {
 		rc := newReceiver(t, nil)
 		id := w.send("echo", hook(rc.URL))
 		w.until("one that answers is notified", func() bool { return len(rc.all()) >= len(w.pushable(id)) })
-		if n := w.pusher.Stats().Workers; n > 5 {
+		if n := w.pusher.Workers(); n > 5 {
 			t.Errorf("%d workers, want at most four for the host that hangs", n)
 		}
 		wantInOrder(t, rc.all(), w.pushable(id))

@@ -298,7 +298,7 @@ func (w *world) wantRows(want int, kinds ...string) {
 // idle waits until no worker is at work.
 func (w *world) idle() {
 	w.t.Helper()
-	w.until("all workers end", func() bool { return w.pusher.Stats().Workers == 0 })
+	w.until("all workers end", func() bool { return w.pusher.Workers() == 0 })
 }
 
 // said waits for a text in the log, and returns how often it is there.

@@ -15,6 +15,7 @@ import (
 	"a2a-server/internal/visible"
 	"a2a-server/store"
 	"a2a-server/task"
+	"a2a-server/task/internal/host"
 	"a2a-server/task/internal/rules"
 )
 
@@ -31,7 +32,7 @@ type Config struct {
 	Log        zerolog.Logger
 	Limits     task.Limits
 	Now        func() time.Time
-	Host       Host                                  // nil: goroutines and timers
+	Host       host.Host                             // nil: goroutines and timers
 	CrashPoint func(point string)                    // nil: none
 	Accepted   func(context.Context, auth.Principal) // nil: none
 	Current    auth.Current                          // nil: as they were
@@ -40,6 +41,7 @@ type Config struct {
 
 // Env is the environment of an engine's parts. It is safe for concurrent use.
 type Env struct {
+	host.Runner
 	Store  store.Handle
 	Log    zerolog.Logger
 	Limits task.Limits
@@ -49,7 +51,6 @@ type Env struct {
 	Current auth.Current
 
 	clock    func() time.Time
-	host     Host
 	points   func(point string)
 	accepted func(context.Context, auth.Principal)
 	rules    atomic.Pointer[rules.Rules]
@@ -59,7 +60,7 @@ type Env struct {
 
 // New returns an Env without rules: call [Env.SetRules].
 func New(cfg Config) *Env {
-	e := &Env{Store: cfg.Store, Log: cfg.Log, Limits: cfg.Limits, clock: cfg.Now, host: cfg.Host, points: cfg.CrashPoint, accepted: cfg.Accepted, Current: cfg.Current, hold: newHold(cfg.Held)}
+	e := &Env{Store: cfg.Store, Log: cfg.Log, Limits: cfg.Limits, clock: cfg.Now, Runner: host.Runner{Host: cfg.Host}, points: cfg.CrashPoint, accepted: cfg.Accepted, Current: cfg.Current, hold: newHold(cfg.Held)}
 	e.Ctx, e.end = context.WithCancelCause(context.Background())
 	return e
 }
