@@ -8,7 +8,7 @@ import (
 
 	"a2a-server/client"
 	"a2a-server/internal/app/tasks"
-	"a2a-server/internal/app/terminal"
+	"a2a-server/internal/terminal"
 	"a2a-server/internal/visible"
 )
 

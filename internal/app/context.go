@@ -15,7 +15,7 @@ import (
 	"a2a-server/internal/app/contexts"
 	"a2a-server/internal/app/display"
 	"a2a-server/internal/app/remote"
-	"a2a-server/internal/app/terminal"
+	"a2a-server/internal/terminal"
 	"a2a-server/internal/visible"
 )
 

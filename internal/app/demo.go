@@ -11,8 +11,8 @@ import (
 	a2aserver "a2a-server"
 	"a2a-server/internal/app/cli"
 	"a2a-server/internal/app/config"
-	"a2a-server/internal/app/terminal"
 	"a2a-server/internal/demo"
+	"a2a-server/internal/terminal"
 )
 
 // demoData is the data folder of serve --demo.

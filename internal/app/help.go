@@ -10,7 +10,7 @@ import (
 
 	a2aserver "a2a-server"
 	"a2a-server/internal/app/cli"
-	"a2a-server/internal/app/terminal"
+	"a2a-server/internal/terminal"
 )
 
 // helpWidth is the columns of the help.

@@ -14,8 +14,8 @@ import (
 	"a2a-server/internal/app/approvals"
 	"a2a-server/internal/app/display"
 	"a2a-server/internal/app/tasks"
-	"a2a-server/internal/app/terminal"
 	"a2a-server/internal/app/toolcall"
+	"a2a-server/internal/terminal"
 	"a2a-server/internal/visible"
 )
 

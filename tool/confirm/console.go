@@ -2,6 +2,7 @@ package confirm
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -9,13 +10,24 @@ import (
 	"strings"
 
 	"a2a-server/internal/strictjson"
+	"a2a-server/internal/terminal"
 	"a2a-server/internal/visible"
 )
 
 // console asks in lines of text.
 type console struct {
-	lines *lines
-	rich  bool
+	*screen
+	rich bool
+}
+
+// screen is an input and an output that consoles share, for one question at a time.
+type screen struct {
+	keyboard terminal.Keyboard
+	open     chan struct{} // has an element while a question is open
+}
+
+func newScreen(in io.Reader, out io.Writer) *screen {
+	return &screen{terminal.Keyboard{From: in, To: out}, make(chan struct{}, 1)}
 }
 
 // SimpleConsole returns a UI that writes a question to out, and reads its answers from in, a line
@@ -24,11 +36,11 @@ type console struct {
 //
 // It asks one question at a time. If the context of a question ends, a read of in goes on until the
 // next line, which is dropped. So an input has one console; strategies can share it.
-func SimpleConsole(in io.Reader, out io.Writer) UI { return &console{lines: newLines(in, out)} }
+func SimpleConsole(in io.Reader, out io.Writer) UI { return &console{screen: newScreen(in, out)} }
 
 // RichConsole is [SimpleConsole] with a colored frame, for terminals.
 func RichConsole(in io.Reader, out io.Writer) UI {
-	return &console{lines: newLines(in, out), rich: true}
+	return &console{screen: newScreen(in, out), rich: true}
 }
 
 // ToMap implements [UI].
@@ -41,11 +53,12 @@ func (c *console) ToMap() map[string]any {
 
 // GetUserConfirmation implements [UI].
 func (c *console) GetUserConfirmation(ctx context.Context, call Call) (UIResult, error) {
-	done, err := c.lines.begin(ctx)
-	if err != nil {
-		return UIResult{}, err
+	select {
+	case c.open <- struct{}{}:
+	case <-ctx.Done():
+		return UIResult{}, context.Cause(ctx)
 	}
-	defer done()
+	defer func() { <-c.open }()
 	if err := c.show(&call); err != nil {
 		return UIResult{}, err
 	}
@@ -54,7 +67,7 @@ func (c *console) GetUserConfirmation(ctx context.Context, call Call) (UIResult,
 		prompt = "Run it? y (confirm), n (reject): "
 	}
 	for {
-		line, err := c.lines.ask(ctx, prompt)
+		line, err := c.ask(ctx, prompt)
 		if err != nil {
 			return UIResult{}, err
 		}
@@ -62,7 +75,7 @@ func (c *console) GetUserConfirmation(ctx context.Context, call Call) (UIResult,
 		case "y", "yes":
 			return UIResult{Action: Confirm}, nil
 		case "n", "no":
-			feedback, err := c.lines.ask(ctx, "Feedback (optional): ")
+			feedback, err := c.ask(ctx, "Feedback (optional): ")
 			return UIResult{Action: Reject, Feedback: feedback}, err
 		case "m", "modify":
 			if !call.NoModify {
@@ -70,6 +83,18 @@ func (c *console) GetUserConfirmation(ctx context.Context, call Call) (UIResult,
 			}
 		}
 	}
+}
+
+// ask returns the next line after a prompt.
+func (s *screen) ask(ctx context.Context, prompt string) (string, error) {
+	line, err := s.keyboard.Line(ctx, prompt)
+	switch {
+	case errors.Is(err, io.EOF): // also in the middle of a line, which may be only its beginning
+		return "", io.ErrUnexpectedEOF
+	case err != nil && ctx.Err() != nil:
+		_, _ = io.WriteString(s.keyboard.To, "\nThe question is not open any more.\n") // nothing depends on it
+	}
+	return line, err
 }
 
 // show writes a call, with everything that a terminal would not show as an escape.
@@ -108,7 +133,7 @@ func (c *console) show(call *Call) error {
 	if c.rich {
 		question = "\n\x1b[33m╭─ May this call run?\x1b[0m\n" + b.String() + "\x1b[33m╰─\x1b[0m\n"
 	}
-	_, err := io.WriteString(c.lines.out, question)
+	_, err := io.WriteString(c.keyboard.To, question)
 	return err
 }
 
@@ -124,7 +149,7 @@ func (c *console) modify(ctx context.Context, call *Call) (UIResult, error) {
 		}
 		_, isText := now.(string)
 		for {
-			line, err := c.lines.ask(ctx, fmt.Sprintf("%s [%s]: ", visible.Line(name), visible.Line(shown)))
+			line, err := c.ask(ctx, fmt.Sprintf("%s [%s]: ", visible.Line(name), visible.Line(shown)))
 			if err != nil {
 				return UIResult{}, err
 			}
@@ -137,7 +162,7 @@ func (c *console) modify(ctx context.Context, call *Call) (UIResult, error) {
 			if changed[name], err = strictjson.Decode([]byte(line)); err == nil {
 				break
 			}
-			if _, err := fmt.Fprintf(c.lines.out, "%s; write JSON\n", visible.Line(err.Error())); err != nil {
+			if _, err := fmt.Fprintf(c.keyboard.To, "%s; write JSON\n", visible.Line(err.Error())); err != nil {
 				return UIResult{}, err
 			}
 		}

@@ -110,7 +110,7 @@ func StrategiesFromMap(m map[string]any, k Kinds) (*Strategies, error) {
 // reader makes values of serialized forms.
 type reader struct {
 	Kinds
-	lines *lines // shared by the consoles
+	screen *screen // shared by the consoles
 }
 
 func (k Kinds) reader() *reader {
@@ -120,7 +120,7 @@ func (k Kinds) reader() *reader {
 	if k.Out == nil {
 		k.Out = os.Stdout
 	}
-	return &reader{k, newLines(k.In, k.Out)}
+	return &reader{k, newScreen(k.In, k.Out)}
 }
 
 // parts returns the type of a serialized form, in the spelling of version 3 if it is Haystack's,
@@ -177,7 +177,7 @@ func (r *reader) ui(m map[string]any) (UI, error) {
 	default:
 		return nil, unknownType("UI", kind)
 	}
-	return &console{lines: r.lines, rich: kind == typeRich}, d.err()
+	return &console{screen: r.screen, rich: kind == typeRich}, d.err()
 }
 
 func (r *reader) strategy(m map[string]any) (Strategy, error) {

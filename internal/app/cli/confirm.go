@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"a2a-server/internal/app/terminal"
+	"a2a-server/internal/terminal"
 	"a2a-server/internal/visible"
 )
 

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"a2a-server/internal/app/terminal"
+	"a2a-server/internal/terminal"
 	"a2a-server/internal/visible"
 )
 

@@ -12,8 +12,8 @@ import (
 	"github.com/rs/zerolog"
 
 	"a2a-server/internal/app/config"
-	"a2a-server/internal/app/terminal"
 	"a2a-server/internal/heap"
+	"a2a-server/internal/terminal"
 	"a2a-server/internal/visible"
 )
 

@@ -73,7 +73,9 @@ func columnsFor(r rune) int {
 const Bar = "| "
 
 // Is reports whether w is a terminal.
-func Is(w io.Writer) bool {
-	file, ok := w.(interface{ Fd() uintptr })
-	return ok && isatty.IsTerminal(file.Fd())
+func Is(w io.Writer) bool { return isTerminal(w) }
+
+func isTerminal(file any) bool {
+	f, ok := file.(interface{ Fd() uintptr })
+	return ok && isatty.IsTerminal(f.Fd())
 }
