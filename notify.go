@@ -133,8 +133,8 @@ func taskRoutes(routes []notify.Route) (all []task.Route) {
 	return all
 }
 
-// newPumping returns the pump of a server's notifications. cursors makes the cursors of its list.
-func newPumping(c notify.Config, conf *config.Config, routes []notify.Route, cursors func(parts ...string) cursors) (*pumping, error) {
+// newPumping returns the pump of a server's notifications.
+func newPumping(c notify.Config, conf *config.Config, routes []notify.Route) (*pumping, error) {
 	if base := conf.PublicURL; base != "" && conf.UI.Enabled {
 		c.Link = func(approval string) string {
 			if approval == "" {
@@ -147,14 +147,13 @@ func newPumping(c notify.Config, conf *config.Config, routes []notify.Route, cur
 	if err != nil {
 		return nil, fmt.Errorf("notifications: %w", err)
 	}
-	return &pumping{Pump: pump, store: c.Store, cursors: cursors}, nil
+	return &pumping{Pump: pump, store: c.Store}, nil
 }
 
 // pumping sends notifications, and lists them.
 type pumping struct {
 	*notify.Pump
-	store   store.Handle
-	cursors func(parts ...string) cursors
+	store store.Handle
 }
 
 // list lists the messages about approvals in tasks that by oversees, and for admins the summaries
@@ -163,20 +162,19 @@ type pumping struct {
 func (n *pumping) list(ctx context.Context, by auth.Principal, q client.NotificationQuery) (client.NotificationPage, error) {
 	out, none := client.NotificationPage{Items: []client.Notification{}}, client.NotificationPage{}
 	scope := engine.ScopeFor(by, auth.Oversee)
-	parts := []string{"notifications", by.Tenant, by.Subject, q.State, q.Route}
 	if q.Anonymous {
 		if err := by.May(auth.Admin); err != nil {
 			return none, err
 		}
-		scope, parts = engine.ScopeFor(auth.Anonymous(), auth.Read), append(parts, "anonymous")
+		scope = engine.ScopeFor(auth.Anonymous(), auth.Read)
 	}
 	if known := []string{"", "waiting", "retrying", "failed", "damaged"}; !slices.Contains(known, q.State) {
 		return none, task.Invalid("state", "is not one of waiting, retrying, failed and damaged")
 	}
-	seal := n.cursors(parts...)
-	cursor, ok := seal.open(q.Cursor)
-	if !ok {
-		return none, task.Invalid("cursor", "is not a cursor of this list: begin again without a cursor")
+	prefix := cursorPrefix("notifications v1", q.State, q.Route)
+	cursor, err := openCursor(prefix, q.Cursor)
+	if err != nil {
+		return none, err
 	}
 	admin := by.May(auth.Admin) == nil // errors name hosts and people of the operator
 	var since time.Time
@@ -188,7 +186,7 @@ func (n *pumping) list(ctx context.Context, by auth.Principal, q client.Notifica
 		states, next, err := notify.List(ctx, n.store, scope, notify.Query{State: q.State, Cursor: cursor, Limit: min(lookPage, q.Limit-len(out.Items)), Since: since})
 		switch {
 		case errors.Is(err, store.ErrCursor):
-			return none, task.Invalid("cursor", "is not a cursor of this list: begin again without a cursor")
+			return none, errCursor()
 		case err != nil:
 			return none, err
 		}
@@ -211,6 +209,8 @@ func (n *pumping) list(ctx context.Context, by auth.Principal, q client.Notifica
 			break
 		}
 	}
-	out.Next = seal.seal(cursor)
+	if cursor != "" {
+		out.Next = prefix + cursor
+	}
 	return out, nil
 }

@@ -151,7 +151,7 @@ func New(c Config) (_ *Server, err error) {
 		Store: s.store.handle, Tools: first.Registry(), Planner: s.planner, Policy: first.Policy(), Presenter: c.Presenter,
 		Memory: c.Memory, Rank: searchtool.Rank, Hooks: c.Hooks, AfterHooks: c.AfterHooks, ErrorHooks: c.ErrorHooks, Decider: c.Decider, ToolDeciders: c.ToolDeciders, ProviderErrorFails: conf.ProviderError == config.FailCall,
 		Agent: conf.Agent.Name, DelegatedDecisions: conf.Auth.DelegatedDecisions, People: conf.Auth.People, HoldSiblings: conf.HoldSiblings, NoIdempotency: !conf.Idempotency, WholeText: conf.Streams.WholeText,
-		Limits: s.limits.Engine, Answers: s.limits.Answers, Page: s.limits.Page, PageTokens: s.keys.MAC(keyring.PageTokens), Observers: s.monitor.observers(), Accepted: s.persons.Remember, Current: s.current, Log: c.Log, Now: c.Now, Host: c.Host, CrashPoint: c.CrashPoint,
+		Limits: s.limits.Engine, Answers: s.limits.Answers, Page: s.limits.Page, Observers: s.monitor.observers(), Accepted: s.persons.Remember, Current: s.current, Log: c.Log, Now: c.Now, Host: c.Host, CrashPoint: c.CrashPoint,
 		Routes: taskRoutes(p.routes),
 	}
 	if s.push != nil {
@@ -167,7 +167,7 @@ func New(c Config) (_ *Server, err error) {
 		return nil, err
 	}
 	pump := notify.Config{Store: s.store.handle, Log: s.log, Now: c.Now, CrashPoint: c.CrashPoint}
-	if s.notify, err = newPumping(pump, conf, p.routes, s.cursors); err != nil {
+	if s.notify, err = newPumping(pump, conf, p.routes); err != nil {
 		return nil, err
 	}
 	s.makeAPI()

@@ -108,8 +108,13 @@ func TestPages(t *testing.T) {
 	for _, query := range []string{"limit=0", "limit=201", "limit=x", "state=none", "order=none", "mine=1", "mine=true&state=settled", "order=deadline&state=settled", "order=deadline&task=x", "cursor=x", "order=deadline&cursor=x", "none=1", "tool=a&tool=b", "state=pending;tool=x"} {
 		w.get(olga, "/approvals?"+query).problem(400, client.ReasonInvalid)
 	}
+	// A foreign cursor is refused, and a colleague's continues the caller's own list.
 	next := into[client.ApprovalPage](w.get(olga, "/approvals?limit=1").want(200)).Next
-	w.get(cfo, "/approvals?cursor="+url.QueryEscape(next)).problem(400, client.ReasonInvalid) // of somebody else
+	w.get(mallory, "/approvals?cursor="+url.QueryEscape(next)).problem(400, client.ReasonInvalid)
+	own := into[client.ApprovalPage](w.get(cfo, "/approvals?limit=2").want(200)).Items[1]
+	if got := into[client.ApprovalPage](w.get(cfo, "/approvals?limit=1&cursor="+url.QueryEscape(next)).want(200)).Items[0]; got.ID != own.ID {
+		t.Errorf("with olga's cursor, cfo gets %s, want %s", got.ID, own.ID)
+	}
 }
 
 // Everybody sees what their roles in docs/security.md say, and decides no more.

@@ -288,7 +288,7 @@ func TestKeysDocument(t *testing.T) {
 	if alice, ci := s.status(printed[0][0]), s.status(printed[1][0]); alice != http.StatusOK || ci != http.StatusUnauthorized {
 		t.Errorf("alice is answered with %d and ci with %d, want 200, and 401 after it was revoked", alice, ci)
 	}
-	if out := run(blocks[1]); strings.Count(out, "page-tokens: a new key is in use") != 2 {
+	if out := run(blocks[1]); strings.Count(out, "agent-card: a new key is in use") != 2 {
 		t.Errorf("signing rotate prints %q", out)
 	}
 	// What scanners look for, and the example of a file.

@@ -304,7 +304,7 @@ func TestKeysComplete(t *testing.T) {
 		"keys add x --kind ser":               "person\nservice\n:4",
 		"keys revoke --file " + d.file + " b": "alice\n:4",
 		"keys revoke --file /nowhere.yaml a":  ":4",
-		"signing rotate --purpose page":       "page-tokens\n",
+		"signing rotate --purpose agent":      "agent-card\n",
 	} {
 		if _, got, _ := d.run(append([]string{"__complete"}, strings.Fields(args)...)...); !strings.HasPrefix(got, want) {
 			t.Errorf("%s is completed by %q, want %q", args, got, want)
@@ -326,7 +326,7 @@ func TestSigningRotate(t *testing.T) {
 	if code := Run(ctx, []string{"serve", "--listen", "127.0.0.1:0", "--data", data}, nil, nil, &out, &out); code != cli.ExitOK {
 		t.Fatalf("serve exits with %d: %s", code, out.String())
 	}
-	file := filepath.Join(data, "keys", "page-tokens.json")
+	file := filepath.Join(data, "keys", "agent-card.json")
 	before, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -335,7 +335,7 @@ func TestSigningRotate(t *testing.T) {
 	if code != cli.ExitOK {
 		t.Fatalf("exits with %d: %s", code, stderr)
 	}
-	look(t, "stdout", stdout, []string{`^page-tokens: a new key is in use; values from the old key are accepted until 2\d{3}-\d\d-\d\dT\S+Z\nagent-card: a new key is in use; `})
+	look(t, "stdout", stdout, []string{`^agent-card: a new key is in use; values from the old key are accepted until 2\d{3}-\d\d-\d\dT\S+Z\npush-secrets: a new key is in use; `})
 	if after, err := os.ReadFile(file); err != nil || bytes.Equal(before, after) {
 		t.Errorf("the file is as before: %v", err)
 	}
@@ -344,10 +344,10 @@ func TestSigningRotate(t *testing.T) {
 		says string
 	}{
 		"signing": {cli.ExitUsage, `signing takes one of rotate`},
-		"signing rotate --purpose page-token --data " + data: {cli.ExitUsage, `did you mean page-tokens\?`},
-		"signing rotate --purpose ../keys --data " + data:    {cli.ExitUsage, `there are no keys for "\.\./keys"`},
-		"signing rotate --store memory --data " + data:       {cli.ExitUsage, `a restart makes new ones`},
-		"signing rotate now":                                 {cli.ExitUsage, `signing rotate takes no "now"`},
+		"signing rotate --purpose agent-cards --data " + data: {cli.ExitUsage, `did you mean agent-card\?`},
+		"signing rotate --purpose ../keys --data " + data:     {cli.ExitUsage, `there are no keys for "\.\./keys"`},
+		"signing rotate --store memory --data " + data:        {cli.ExitUsage, `a restart makes new ones`},
+		"signing rotate now":                                  {cli.ExitUsage, `signing rotate takes no "now"`},
 	} {
 		if code, _, stderr := d.run(strings.Fields(args)...); code != want.code || !regexp.MustCompile(want.says).MatchString(stderr) {
 			t.Errorf("%s exits with %d: %s", args, code, stderr)

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -51,8 +52,8 @@ func (w *attacked) list(t *testing.T, b attackBinding, header http.Header, field
 
 var nextPageIn = regexp.MustCompile(`"nextPageToken":"([^"]+)"`)
 
-// A page token that is somebody else's, of another query, or was made up is refused before
-// anything is read.
+// A page token that is a colleague's, or of another query, is refused. A page token that was
+// changed or made up is refused, or moves among the caller's own tasks.
 func TestForgedPageTokens(t *testing.T) {
 	t.Parallel()
 	for _, b := range attackBindings() {
@@ -74,27 +75,29 @@ func TestForgedPageTokens(t *testing.T) {
 			if a := w.list(t, b, w.mallory(), map[string]string{"pageToken": own}); a.reason() != "" || !strings.Contains(a.Body, "one") {
 				t.Fatalf("the second page: %+v", a)
 			}
-			forged := map[string]string{
-				"the victim's": theirs, "half of the victim's": theirs[:27] + own[27:], "half of one's own": own[:27] + theirs[27:],
-				"truncated": own[:len(own)-1], "longer": own + "A", "padded": own + "=", "made up": base64.RawURLEncoding.EncodeToString([]byte(strings.Repeat("\x00", 60))),
-				"a text": "; DROP TABLE tasks", "not ASCII": "ключ\x7f\u2028", "long": strings.Repeat(own, 500), "a blank": " ",
+			refused := map[string]string{
+				"the victim's": theirs, "half of one's own": theirs[:11] + own[11:], "padded": own + "=",
+				"made up": base64.RawURLEncoding.EncodeToString(make([]byte, 60)),
+				"a text":  "; DROP TABLE tasks", "not ASCII": "ключ\x7f\u2028", "long": strings.Repeat(own, 500), "a blank": " ",
 			}
+			tried := maps.Clone(refused)
+			tried["half of the victim's"] = own[:11] + theirs[11:]
+			tried["truncated"], tried["longer"] = own[:len(own)-1], own+"A"
 			for i := 0; i < len(own); i += 6 {
 				c := byte('A')
 				if own[i] == c {
 					c = 'B'
 				}
-				forged["changed at "+own[:i]] = own[:i] + string(c) + own[i+1:]
+				tried["changed at "+own[:i]] = own[:i] + string(c) + own[i+1:]
 			}
-			for name, text := range forged {
+			for name, text := range tried {
 				a := w.list(t, b, w.mallory(), map[string]string{"pageToken": text})
-				if a.reason() == "" || a.Calls != 0 || strings.Contains(a.Body, victims) || !strings.Contains(a.Body, "pageToken") {
+				if strings.Contains(a.Body, victims) || a.reason() != "" && !strings.Contains(a.Body, "pageToken") || a.reason() == "" && refused[name] != "" {
 					t.Errorf("%s: %+v", name, a)
 				}
 			}
 			for name, value := range map[string]string{"contextId": "c", "status": "TASK_STATE_COMPLETED", "statusTimestampAfter": "2020-01-01T00:00:00Z"} {
-				a := w.list(t, b, w.mallory(), map[string]string{"pageToken": own, name: value})
-				if a.reason() == "" || a.Calls != 0 {
+				if a := w.list(t, b, w.mallory(), map[string]string{"pageToken": own, name: value}); a.reason() == "" {
 					t.Errorf("with another %s: %+v", name, a)
 				}
 			}

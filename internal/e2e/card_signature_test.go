@@ -4,19 +4,23 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"a2a-server/a2a/agentcard"
 
 	a2aserver "a2a-server"
 )
 
-// card.sign signs the card by a key of the data folder, which signing rotate replaces.
+// card.sign signs the card by a key of the data folder, which outlives a restart and a damaged
+// file, and which signing rotate replaces.
 func TestSignedCard(t *testing.T) {
 	t.Parallel()
 	c := load(t, map[string]string{"card.sign": "true", "public_url": "https://agent.example/a2a", "insecure_no_auth": "true"})
-	in := start(t, c)
+	in := startHooked(t, c, nil)
 	card := func() string {
 		t.Helper()
 		status, body := in.do(t, http.MethodGet, "/a2a/.well-known/agent-card.json", "", "Host", "agent.example")
@@ -43,15 +47,44 @@ func TestSignedCard(t *testing.T) {
 	if n := kids(); n != 1 {
 		t.Errorf("%d keys are published, want 1", n)
 	}
-	if _, err := rotate(c, "agent-card"); err != nil {
-		t.Fatal(err)
+	in.halt(t)
+	in = start(t, c)
+	if card() != before {
+		t.Error("after a restart the card has another signature")
+	}
+	until, err := rotate(c, "agent-card")
+	if left := time.Until(until); err != nil || left < 23*time.Hour || left > 24*time.Hour {
+		t.Fatalf("rotate() = %v, %v, want a day from now", until, err)
 	}
 	in.reload(t)
-	if card() == before {
+	young := card()
+	if young == before {
 		t.Error("after the key was replaced the card has the same signature")
 	}
 	if n := kids(); n != 2 {
 		t.Errorf("%d keys are published, want 2", n)
+	}
+	file := filepath.Join(c.Set["data"], "keys", "agent-card.json")
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the file has the mode %v, %v, want 0600", info, err)
+	}
+	rewrite(t, file, "{")
+	if err := in.server.Reload(); err != nil || len(in.log.find("the server's own keys were not read: the keys in use stay")) != 1 {
+		t.Errorf("Reload() with a damaged file = %v, want a line in the log", err)
+	}
+	if card() != young {
+		t.Error("the key in use was lost with its file")
+	}
+	in.halt(t)
+	if _, err := a2aserver.New(c); err == nil || !strings.Contains(err.Error(), "remove it") {
+		t.Errorf("New() with a damaged file = %v", err)
+	}
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	in = start(t, c)
+	if card() == young {
+		t.Error("with a new key the card has the signature of the lost key")
 	}
 }
 

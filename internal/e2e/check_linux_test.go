@@ -61,7 +61,7 @@ func TestCheckTriesTheStart(t *testing.T) {
 		}, "is a copy of another file"},
 		"keys that others read": {func(_ *a2aserver.Config, data string) error { return os.Chmod(filepath.Join(data, "keys"), 0o705) }, "has the mode 0705"},
 		"damaged keys": {func(_ *a2aserver.Config, data string) error {
-			return os.WriteFile(filepath.Join(data, "keys", "page-tokens.json"), []byte("{}"), 0o600)
+			return os.WriteFile(filepath.Join(data, "keys", "agent-card.json"), []byte("{}"), 0o600)
 		}, "is damaged"},
 		"an address of others":            {func(c *a2aserver.Config, _ string) error { c.Set["listen"] = "192.0.2.1:0"; return nil }, "cannot assign"},
 		"gRPC on an address of others":    {func(c *a2aserver.Config, _ string) error { c.Set["grpc.listen"] = "192.0.2.1:0"; return nil }, "cannot assign"},

@@ -519,7 +519,7 @@ func TestPushListOfATenant(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, q := range []client.WebhookQuery{{Cursor: "forged"}, {Cursor: first.Next[:len(first.Next)-2] + "AA"}, {Cursor: first.Next, State: "dead"}, {Cursor: first.Next, Anonymous: true}, {State: "sleeping"}} {
+	for _, q := range []client.WebhookQuery{{Cursor: "forged"}, {Cursor: "AA" + first.Next[2:]}, {Cursor: first.Next[:8]}, {Cursor: first.Next, State: "dead"}, {Cursor: first.Next, Anonymous: true}, {State: "sleeping"}} {
 		if _, err := socketOf(c).Webhooks(t.Context(), q); reason(t, err) != client.ReasonInvalid {
 			t.Errorf("Webhooks(%+v) = %v", q, err)
 		}

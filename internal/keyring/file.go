@@ -23,6 +23,7 @@ const (
 	maxFile    = 64 << 10
 	maxKeys    = 64
 	secretSize = 32 // bytes of a secret, with either algorithm
+	idSize     = 4  // bytes of the id of a key
 )
 
 // file is the keys of a purpose, newest first: the first is in use, the others were before.

@@ -1,8 +1,7 @@
-// Package keyring keeps the server's own keys: keys for codes and signatures of its own data,
-// and keys that seal secrets of clients. Each purpose has a file, in a folder of the data
-// folder. A new key replaces the old key with [Rotate]; codes and signatures of the old key
-// are accepted for another day, sealed secrets for a year. The package does not know the
-// meaning of the authenticated or sealed data.
+// Package keyring keeps the server's own keys: keys that sign its own data, and keys that seal
+// secrets of clients. Each purpose has a file, in a folder of the data folder. A new key
+// replaces the old key with [Rotate]; signatures of the old key are accepted for another day,
+// sealed secrets for a year. The package does not know the meaning of the signed or sealed data.
 //
 // Faults of a file:
 //
@@ -69,9 +68,6 @@ func Open(cfg Config) (*Keyring, error) {
 	}
 	return k, nil
 }
-
-// MAC returns the [MAC] of a purpose with codes.
-func (k *Keyring) MAC(p Purpose) *MAC { return &MAC{k.rings[p]} }
 
 // Signer returns the signer of a purpose that has one.
 func (k *Keyring) Signer(p Purpose) *Signer { return &Signer{k.rings[p]} }

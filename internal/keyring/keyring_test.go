@@ -2,6 +2,7 @@ package keyring
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
@@ -31,7 +32,7 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	folder := filepath.Join(t.TempDir(), "keys")
-	return &world{t: t, folder: folder, file: filepath.Join(folder, "page-tokens.json"), at: noon}
+	return &world{t: t, folder: folder, file: filepath.Join(folder, "agent-card.json"), at: noon}
 }
 
 func (w *world) now() time.Time {
@@ -54,7 +55,7 @@ func (w *world) open() *Keyring {
 
 func (w *world) rotate() {
 	w.t.Helper()
-	if until, err := Rotate(w.folder, PageTokens, w.now()); err != nil || !until.Equal(w.now().Add(Overlap)) {
+	if until, err := Rotate(w.folder, AgentCard, w.now()); err != nil || !until.Equal(w.now().Add(Overlap)) {
 		w.t.Fatalf("Rotate() = %v, %v", until, err)
 	}
 }
@@ -74,49 +75,26 @@ func (w *world) write(text string, mode fs.FileMode) {
 
 var data = []byte("what is authenticated")
 
-func TestTag(t *testing.T) {
-	t.Parallel()
-	for name, folder := range map[string]string{"in memory": "", "on disk": newWorld(t).folder} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			k := must(Open(Config{Folder: folder}))
-			m := k.MAC(PageTokens)
-			tag := m.Tag(data)
-			if len(tag) != TagSize || !m.Verify(data, tag) || !bytes.Equal(tag, m.Tag(data)) {
-				t.Fatalf("tag %x is not verified", tag)
-			}
-			for i := range tag {
-				for bit := range 8 {
-					forged := bytes.Clone(tag)
-					forged[i] ^= 1 << bit
-					if m.Verify(data, forged) {
-						t.Errorf("bit %d of byte %d may be changed", bit, i)
-					}
-				}
-			}
-			for _, forged := range [][]byte{nil, {}, tag[:TagSize-1], append(bytes.Clone(tag), 0), tag[idSize:], make([]byte, TagSize)} {
-				if m.Verify(data, forged) {
-					t.Errorf("%x is verified", forged)
-				}
-			}
-			for _, other := range []string{"", "what is authenticate", "what is authenticated "} {
-				if m.Verify([]byte(other), tag) {
-					t.Errorf("the tag is verified for %q", other)
-				}
-			}
-			other := must(Open(Config{}))
-			if other.MAC(PageTokens).Verify(data, tag) {
-				t.Error("another server's keys verify it")
-			}
-		})
-	}
+// seen is a signer as its reader sees it: signatures, and the published keys that verify them.
+type seen struct{ s *Signer }
+
+func newSeen(k *Keyring) seen { return seen{k.Signer(AgentCard)} }
+
+func (v seen) Tag(data []byte) []byte {
+	return must(json.Marshal(must(v.s.Sign(data, nil))))
+}
+
+func (v seen) Verify(data, tag []byte) bool {
+	var sig Signature
+	need(json.Unmarshal(tag, &sig))
+	return verified(must(v.s.KeySet()), data, sig) != ""
 }
 
 func TestRestart(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	tag := w.open().MAC(PageTokens).Tag(data)
-	if !w.open().MAC(PageTokens).Verify(data, tag) {
+	tag := newSeen(w.open()).Tag(data)
+	if !newSeen(w.open()).Verify(data, tag) {
 		t.Error("after a restart the tag is not verified")
 	}
 	for name, mode := range map[string]fs.FileMode{w.folder: 0o700, w.file: 0o600} {
@@ -125,7 +103,7 @@ func TestRestart(t *testing.T) {
 		}
 	}
 	need(os.Remove(w.file))
-	if w.open().MAC(PageTokens).Verify(data, tag) {
+	if newSeen(w.open()).Verify(data, tag) {
 		t.Error("a new key verifies what the lost one has made")
 	}
 }
@@ -134,9 +112,9 @@ func TestRestart(t *testing.T) {
 func TestRotate(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	m := w.open().MAC(PageTokens)
+	m := newSeen(w.open())
 	old := m.Tag(data)
-	secret := (*m.keys.Load())[0].Secret
+	secret := (*m.s.keys.Load())[0].Secret
 	w.rotate()
 	if !bytes.Equal(m.Tag(data), old) {
 		t.Error("the new key is in use before anybody has looked")
@@ -155,10 +133,10 @@ func TestRotate(t *testing.T) {
 		t.Errorf("after a day the tags are verified: the old one %v, the new one %v", m.Verify(data, old), m.Verify(data, young))
 	}
 	w.pass(noticing)
-	if m.Verify(data, old) || !m.Verify(data, young) || len(*m.keys.Load()) != 1 {
-		t.Errorf("%d keys are in memory, want 1", len(*m.keys.Load()))
+	if m.Verify(data, old) || !m.Verify(data, young) || len(*m.s.keys.Load()) != 1 {
+		t.Errorf("%d keys are in memory, want 1", len(*m.s.keys.Load()))
 	}
-	keys, err := read(w.folder, PageTokens)
+	keys, err := read(w.folder, AgentCard)
 	if err != nil || len(keys) != 1 || bytes.Equal(keys[0].Secret, secret) {
 		t.Errorf("the file has %d keys, %v, want only the new one", len(keys), err)
 	}
@@ -173,18 +151,18 @@ func TestRotateByAWrongClock(t *testing.T) {
 	for ahead, want := range map[time.Duration]bool{time.Minute: true, 365 * 24 * time.Hour: false} {
 		w := newWorld(t)
 		k := w.open()
-		m := k.MAC(PageTokens)
+		m := newSeen(k)
 		old := m.Tag(data)
 		w.pass(ahead)
 		w.rotate()
 		w.pass(-ahead)
-		for _, running := range []*MAC{m, w.open().MAC(PageTokens)} {
+		for _, running := range []seen{m, newSeen(w.open())} {
 			need(k.Reload())
 			if running.Verify(data, old) != want || !running.Verify(data, running.Tag(data)) {
 				t.Errorf("with a clock that was %v ahead, the old key is accepted: %v, want %v", ahead, !want, want)
 			}
 		}
-		if keys, err := read(w.folder, PageTokens); err != nil || (len(keys) == 2) != want {
+		if keys, err := read(w.folder, AgentCard); err != nil || (len(keys) == 2) != want {
 			t.Errorf("the file has %d keys, %v", len(keys), err)
 		}
 	}
@@ -195,12 +173,12 @@ func TestFolderOpenedWhileRunning(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	k := w.open()
-	tag := k.MAC(PageTokens).Tag(data)
+	tag := newSeen(k).Tag(data)
 	need(os.Chmod(w.folder, 0o755))
 	if err := k.Reload(); err == nil || !strings.Contains(err.Error(), "chmod go-rwx "+w.folder) {
 		t.Errorf("Reload() = %v", err)
 	}
-	if !k.MAC(PageTokens).Verify(data, tag) {
+	if !newSeen(k).Verify(data, tag) {
 		t.Error("the key in use has changed")
 	}
 	need(os.Chmod(w.folder, 0o750))
@@ -216,7 +194,7 @@ func TestReload(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	k := w.open()
-	m := k.MAC(PageTokens)
+	m := newSeen(k)
 	old := m.Tag(data)
 	w.rotate()
 	need(k.Reload())
@@ -237,7 +215,7 @@ func TestDamagedWhileRunning(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			k := w.open()
-			m := k.MAC(PageTokens)
+			m := newSeen(k)
 			tag := m.Tag(data)
 			good := w.text()
 			spoil(w)
@@ -267,7 +245,7 @@ func TestReloadDoesNotWait(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	k := w.open()
-	m := k.MAC(PageTokens)
+	m := newSeen(k)
 	tag := m.Tag(data)
 	w.rotate()
 	defer must(privatefile.Lock(w.folder))()
@@ -301,7 +279,7 @@ func TestRefusedAtTheStart(t *testing.T) {
 		"huge":             {strings.Repeat(" ", maxFile) + good, 0o600, "larger"},
 		"newer":            {strings.Replace(good, `"version": 1`, `"version": 2`, 1), 0o600, "newer program"},
 		"of another":       {string(must(os.ReadFile(filepath.Join(w.folder, "push-secrets.json")))), 0o600, "is the file of keys for"},
-		"for another":      {strings.Replace(good, `"page-tokens"`, `"signatures"`, 1), 0o600, "is damaged"},
+		"for another":      {strings.Replace(good, `"agent-card"`, `"signatures"`, 1), 0o600, "is damaged"},
 		"no sum":           {strings.Replace(good, `"sha256"`, `"sha255"`, 1), 0o600, "is damaged"},
 		"everybody reads":  {good, 0o604, "signing rotate"},
 		"everybody writes": {good, 0o602, "signing rotate"},
@@ -329,12 +307,12 @@ func TestEveryChangedByte(t *testing.T) {
 	w.open()
 	w.rotate()
 	good := []byte(w.text())
-	want := must(parse(good, PageTokens))
+	want := must(parse(good, AgentCard))
 	for i := range good {
 		for _, flip := range []byte{1, 0x20, 0x80} {
 			bad := bytes.Clone(good)
 			bad[i] ^= flip
-			got, err := parse(bad, PageTokens)
+			got, err := parse(bad, AgentCard)
 			if err != nil {
 				continue
 			}
@@ -351,9 +329,9 @@ func TestEveryChangedByte(t *testing.T) {
 func TestRightsOfAGroup(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	tag := w.open().MAC(PageTokens).Tag(data)
+	tag := newSeen(w.open()).Tag(data)
 	need(errors.Join(os.Chmod(w.file, 0o660), os.Chmod(w.folder, 0o770)))
-	if !w.open().MAC(PageTokens).Verify(data, tag) {
+	if !newSeen(w.open()).Verify(data, tag) {
 		t.Error("the key has changed")
 	}
 	for name, mode := range map[string]fs.FileMode{w.folder: 0o700, w.file: 0o600} {
@@ -369,11 +347,11 @@ func TestRightsOfAGroup(t *testing.T) {
 func TestRotateRefuses(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	if _, err := Rotate(w.folder, PageTokens, noon); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := Rotate(w.folder, AgentCard, noon); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("without a folder: %v", err)
 	}
 	need(os.Mkdir(w.folder, 0o700))
-	if _, err := Rotate(w.folder, PageTokens, noon); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := Rotate(w.folder, AgentCard, noon); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("without a file: %v", err)
 	}
 	w.open()
@@ -384,16 +362,16 @@ func TestRotateRefuses(t *testing.T) {
 		w.rotate()
 	}
 	before := w.text()
-	if _, err := Rotate(w.folder, PageTokens, noon); err == nil || !strings.Contains(err.Error(), "wait until 2026-11-23T12:00:00Z") || w.text() != before {
+	if _, err := Rotate(w.folder, AgentCard, noon); err == nil || !strings.Contains(err.Error(), "wait until 2026-11-23T12:00:00Z") || w.text() != before {
 		t.Errorf("with %d keys: %v", maxKeys, err)
 	}
 	w.pass(Overlap)
 	w.rotate()
-	if keys, err := read(w.folder, PageTokens); err != nil || len(keys) != 2 {
+	if keys, err := read(w.folder, AgentCard); err != nil || len(keys) != 2 {
 		t.Errorf("a day later the file has %d keys, %v, want 2", len(keys), err)
 	}
 	w.write("{", 0o600)
-	if _, err := Rotate(w.folder, PageTokens, noon); err == nil || w.text() != "{" {
+	if _, err := Rotate(w.folder, AgentCard, noon); err == nil || w.text() != "{" {
 		t.Errorf("a damaged file: %v", err)
 	}
 }
@@ -403,7 +381,7 @@ func TestRotateAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	k := w.open()
-	m := k.MAC(PageTokens)
+	m := newSeen(k)
 	tag := m.Tag(data)
 	var all sync.WaitGroup
 	for range 8 {
@@ -418,7 +396,7 @@ func TestRotateAtOnce(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if keys, err := read(w.folder, PageTokens); err != nil || len(keys) != 9 {
+	if keys, err := read(w.folder, AgentCard); err != nil || len(keys) != 9 {
 		t.Errorf("the file has %d keys, %v, want 9", len(keys), err)
 	}
 }
@@ -427,10 +405,10 @@ func TestRotateAtOnce(t *testing.T) {
 func TestDraftOfACrash(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	tag := w.open().MAC(PageTokens).Tag(data)
-	draft := filepath.Join(w.folder, ".page-tokens.json.new-1234")
+	tag := newSeen(w.open()).Tag(data)
+	draft := filepath.Join(w.folder, ".agent-card.json.new-1234")
 	need(os.WriteFile(draft, []byte(`{"version":`), 0o600))
-	if !w.open().MAC(PageTokens).Verify(data, tag) {
+	if !newSeen(w.open()).Verify(data, tag) {
 		t.Error("the key has changed")
 	}
 	if _, err := os.Stat(draft); !errors.Is(err, fs.ErrNotExist) {

@@ -12,9 +12,6 @@ type Purpose string
 
 // The purposes. Their names are the names of their files.
 const (
-	// PageTokens are the tokens with which clients ask for the next page of a list. They
-	// have codes, of a [MAC].
-	PageTokens Purpose = "page-tokens"
 	// AgentCard is the agent card, which a [Signer] signs.
 	AgentCard Purpose = "agent-card"
 	// PushSecrets are the tokens and credentials that webhooks want to see, which a [Sealer]
@@ -26,13 +23,12 @@ const (
 )
 
 // Purposes returns all purposes.
-func Purposes() []Purpose { return []Purpose{PageTokens, AgentCard, PushSecrets, PushTokens} }
+func Purposes() []Purpose { return []Purpose{AgentCard, PushSecrets, PushTokens} }
 
-// The algorithms of keys, for codes, for signatures (RFC 7518), and for sealing.
+// The algorithms of keys, for signatures (RFC 7518) and for sealing.
 const (
-	hmacSHA256 = "HMAC-SHA256"
-	es256      = "ES256"
-	aes256GCM  = "AES-256-GCM"
+	es256     = "ES256"
+	aes256GCM = "AES-256-GCM"
 )
 
 // terms are what the keys of a purpose have in common.
@@ -44,8 +40,6 @@ type terms struct {
 
 func (p Purpose) terms() terms {
 	switch p {
-	case PageTokens:
-		return terms{hmacSHA256, Overlap, "lists that clients are paging through have to begin again"}
 	case AgentCard:
 		return terms{es256, Overlap, "clients that keep the public key of the agent card have to get it again"}
 	case PushSecrets: // a sealed secret is in the store for as long as its task needs it

@@ -14,8 +14,7 @@ import (
 )
 
 // verified returns the id of the key in a set that verifies a signature; "": none does.
-func verified(t *testing.T, set []byte, payload []byte, sig Signature) string {
-	t.Helper()
+func verified(set []byte, payload []byte, sig Signature) string {
 	var keys jose.JSONWebKeySet
 	need(json.Unmarshal(set, &keys))
 	jws := must(jose.ParseDetached(sig.Protected+".."+sig.Value, payload, []jose.SignatureAlgorithm{jose.ES256}))
@@ -49,14 +48,14 @@ func TestSign(t *testing.T) {
 			s := k.Signer(AgentCard)
 			sig, all := sign(t, s), set(t, s)
 			id, err := s.KeyID()
-			if got := verified(t, all, data, sig); err != nil || got == "" || got != id {
+			if got := verified(all, data, sig); err != nil || got == "" || got != id {
 				t.Errorf("signed by %q, and KeyID() = %q, %v", got, id, err)
 			}
 			if again := sign(t, s); again != sig {
 				t.Error("another signature of the same has other bytes")
 			}
 			for _, other := range []string{"", "what is authenticate", "what is authenticated "} {
-				if verified(t, all, []byte(other), sig) != "" {
+				if verified(all, []byte(other), sig) != "" {
 					t.Errorf("the signature is verified for %q", other)
 				}
 			}
@@ -67,7 +66,7 @@ func TestSign(t *testing.T) {
 				t.Errorf("protected header %s, %v", head, err)
 			}
 			another := must(Open(Config{}))
-			if verified(t, set(t, another.Signer(AgentCard)), data, sig) != "" {
+			if verified(set(t, another.Signer(AgentCard)), data, sig) != "" {
 				t.Error("another server's keys verify it")
 			}
 		})
@@ -112,7 +111,7 @@ func TestRotateASigner(t *testing.T) {
 	must(Rotate(w.folder, AgentCard, w.now()))
 	w.pass(noticing)
 	young := sign(t, s)
-	first, second := verified(t, set(t, s), data, old), verified(t, set(t, s), data, young)
+	first, second := verified(set(t, s), data, old), verified(set(t, s), data, young)
 	if first == "" || second == "" || first == second {
 		t.Fatalf("the keys are %q and %q", first, second)
 	}
@@ -121,13 +120,13 @@ func TestRotateASigner(t *testing.T) {
 	}
 	w.pass(Overlap - noticing - 1)
 	for name, running := range map[string]*Signer{"running": s, "restarted": w.open().Signer(AgentCard)} {
-		if verified(t, set(t, running), data, old) == "" || verified(t, set(t, running), data, young) == "" {
+		if verified(set(t, running), data, old) == "" || verified(set(t, running), data, young) == "" {
 			t.Errorf("%s: within a day a key is missing", name)
 		}
 	}
 	w.pass(1)
 	for name, running := range map[string]*Signer{"running": s, "restarted": w.open().Signer(AgentCard)} {
-		if verified(t, set(t, running), data, old) != "" || verified(t, set(t, running), data, young) == "" {
+		if verified(set(t, running), data, old) != "" || verified(set(t, running), data, young) == "" {
 			t.Errorf("%s: after a day the old key is still there, or the new one is not", name)
 		}
 	}
@@ -141,7 +140,7 @@ func TestKeysOfAnotherPurpose(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.open()
-	keys := must(read(w.folder, PageTokens))
+	keys := must(read(w.folder, PushSecrets))
 	need(write(w.folder, AgentCard, keys))
 	if _, err := Open(Config{Folder: w.folder, Now: w.now}); err == nil || !strings.Contains(err.Error(), "a key is not valid") {
 		t.Errorf("Open() = %v", err)

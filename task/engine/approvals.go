@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"strconv"
 	"strings"
 	"time"
 
@@ -100,24 +99,6 @@ func (a *Approvals) List(ctx context.Context, by auth.Principal, q ApprovalQuery
 	if err := a.may(by, auth.Review); err != nil {
 		return ApprovalPage{}, err
 	}
-	tokens := newPageTokens(a.core.cfg.PageTokens, by, "cursor", "approvals", q.Task)
-	switch {
-	case q.ByDeadline && q.Task == "" && !q.Settled:
-		tokens = newPageTokens(a.core.cfg.PageTokens, by, "cursor", "approvals by deadline")
-	case q.Settled:
-		tokens = newPageTokens(a.core.cfg.PageTokens, by, "cursor", "settled approvals", q.Tool, q.Digest, strconv.FormatBool(a.anonymous))
-	}
-	var err error
-	if q.Cursor, err = tokens.open(q.Cursor); err != nil {
-		return ApprovalPage{}, err
-	}
-	page, err := a.list(ctx, by, q)
-	page.Next = tokens.seal(page.Next)
-	return page, tokens.translate(err)
-}
-
-// list is List with the cursors of the store.
-func (a *Approvals) list(ctx context.Context, by auth.Principal, q ApprovalQuery) (ApprovalPage, error) {
 	rows := store.RowQuery{Kind: task.RowApproval, Limit: store.PageSize(q.Limit), Bytes: q.Bytes, Cursor: q.Cursor}
 	if q.Task != "" {
 		id, ok := store.ParseTaskID(q.Task)
@@ -202,7 +183,7 @@ func (a *Approvals) Equal(ctx context.Context, by auth.Principal, one *approval.
 func (a *Approvals) page(ctx context.Context, by auth.Principal, q store.RowQuery) (ApprovalPage, error) {
 	rows, err := a.core.env.Store.Rows(ctx, a.scope(by, auth.Review), q)
 	if err != nil {
-		return ApprovalPage{}, err
+		return ApprovalPage{}, listError(err, "cursor")
 	}
 	page := ApprovalPage{Next: rows.Next}
 	for _, row := range rows.Rows {

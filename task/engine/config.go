@@ -11,7 +11,6 @@ import (
 
 	"a2a-server/approval"
 	"a2a-server/auth"
-	"a2a-server/internal/keyring"
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/internal/rules"
@@ -73,10 +72,6 @@ type Config struct {
 	Answers       int64 // bytes of memory that answers to clients may take; see [ReadReservation]. Defaults to 256 MiB.
 	Page          int64 // bytes of logs that a page of a list is built from; see [TaskPage]. Defaults to 16 MiB.
 
-	// PageTokens authenticates the tokens of pages. Defaults to a key that ends with the
-	// engine, so that lists begin again after a restart.
-	PageTokens PageTokens
-
 	// Push seals the secrets of webhooks. Nil: there are no push notifications, and the
 	// methods for them return [ErrNoPush].
 	Push Sealer
@@ -126,13 +121,6 @@ func (cfg Config) withDefaults() (Config, error) {
 		cfg.NewID = store.NewTaskID
 	}
 	cfg.ProviderWait = cmp.Or(max(cfg.ProviderWait, 0), 30*time.Second)
-	if cfg.PageTokens == nil {
-		keys, err := keyring.Open(keyring.Config{Now: cfg.Now})
-		if err != nil {
-			return Config{}, fmt.Errorf("task/engine: %w", err)
-		}
-		cfg.PageTokens = keys.MAC(keyring.PageTokens)
-	}
 	cfg.Limits = cfg.Limits.WithDefaults()
 	cfg.Answers = cmp.Or(max(cfg.Answers, 0), 256<<20)
 	cfg.Page = cmp.Or(max(cfg.Page, 0), 16<<20)

@@ -31,18 +31,13 @@ func (a *Approvals) Grants(ctx context.Context, by auth.Principal, limit int, cu
 	if err := a.may(by, auth.Review); err != nil {
 		return GrantPage{}, err
 	}
-	tokens := newPageTokens(a.core.cfg.PageTokens, by, "cursor", "grants")
-	cursor, err := tokens.open(cursor)
-	if err != nil {
-		return GrantPage{}, err
-	}
 	rows, err := a.core.env.Store.Rows(ctx, a.scope(by, auth.Review), store.RowQuery{
 		Kind: task.RowGrant, Index: task.IndexGrants, Prefix: task.PendingPrefix(a.tenant(by)), Limit: limit, Cursor: cursor,
 	})
 	if err != nil {
-		return GrantPage{}, tokens.translate(err)
+		return GrantPage{}, listError(err, "cursor")
 	}
-	page := GrantPage{Next: tokens.seal(rows.Next)}
+	page := GrantPage{Next: rows.Next}
 	for i := range rows.Rows {
 		g, err := rules.ReadGrant(&rows.Rows[i])
 		switch {

@@ -1,9 +1,9 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"strconv"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -39,13 +39,31 @@ type TaskPage struct {
 	PageSize   int
 }
 
+// pageSize returns the size of a page of a client's list, where 0 means 50.
+func pageSize(n int) (int, error) {
+	if n < 0 || n > 100 {
+		return 0, task.Invalid("pageSize", "is %d; 1 to 100 are allowed", n)
+	}
+	return cmp.Or(n, 50), nil
+}
+
+// listError returns the error of a page that the store refuses; cursor is the name that the
+// client has for the cursor. The store binds a cursor to scope and filters, and reads each page
+// in the scope of its caller: a cursor has no key, because it grants nothing.
+func listError(err error, cursor string) error {
+	if errors.Is(err, store.ErrCursor) {
+		return task.Invalid(cursor, "is not a token of this query: begin again without one")
+	}
+	return tasklog.Translate(err)
+}
+
 // List returns a page of the caller's tasks.
 func (r *ReadReservation) List(ctx context.Context, q Query) (*TaskPage, error) {
 	size, err := pageSize(q.PageSize)
 	if err != nil {
 		return nil, err
 	}
-	sq := store.Query{Context: q.Context, Limit: size}
+	sq := store.Query{Context: q.Context, Limit: size, Cursor: q.Cursor}
 	if q.State != "" {
 		if sq.State, err = task.StateOf(q.State); err != nil {
 			return nil, task.Invalid("status", "%v", err)
@@ -57,10 +75,6 @@ func (r *ReadReservation) List(ctx context.Context, q Query) (*TaskPage, error) 
 			sq.Since++ // round up to the next whole millisecond
 		}
 	}
-	tokens := newPageTokens(r.core.cfg.PageTokens, r.by, "pageToken", "tasks", q.Context, string(q.State), strconv.FormatInt(int64(sq.Since), 10))
-	if sq.Cursor, err = tokens.open(q.Cursor); err != nil {
-		return nil, err
-	}
 	if sq.Since > 0 || sq.Context != "" && sq.State != 0 {
 		// No index covers both filters, or knows how many tasks match: the scan also reads all
 		// tasks that the filters leave out, whatever their number.
@@ -71,7 +85,7 @@ func (r *ReadReservation) List(ctx context.Context, q Query) (*TaskPage, error) 
 	scope := ScopeFor(r.by, auth.List)
 	page, err := r.core.env.Store.Tasks(ctx, scope, sq)
 	if err != nil {
-		return nil, tokens.translate(err)
+		return nil, listError(err, "pageToken")
 	}
 	list := &TaskPage{NextCursor: page.Next, Total: page.Total, PageSize: size}
 	fitting, bytes := fit(page.Tasks, q.Artifacts, uint64(r.core.cfg.Page))
@@ -79,7 +93,6 @@ func (r *ReadReservation) List(ctx context.Context, q Query) (*TaskPage, error) 
 		last := &page.Tasks[n-1]
 		list.NextCursor = sq.EncodeCursor(scope, store.TaskPosition(last.StatusTime, last.Task))
 	}
-	list.NextCursor = tokens.seal(list.NextCursor)
 	if err := r.reserve(ctx, bytes); err != nil {
 		return nil, err
 	}

@@ -194,20 +194,15 @@ func (e *Engine) PushList(ctx context.Context, by auth.Principal, id ID, limit i
 	if err != nil {
 		return PushPage{}, err
 	}
-	tokens := newPageTokens(e.cfg.PageTokens, by, "pageToken", "webhooks", id.String())
-	cursor, err := tokens.open(token)
-	if err != nil {
-		return PushPage{}, err
-	}
 	scope := ScopeFor(by, auth.Push)
 	if _, err := e.header(ctx, scope, id); err != nil {
 		return PushPage{}, err
 	}
-	rows, err := e.env.Store.Rows(ctx, scope, store.RowQuery{Kind: task.RowPush, Task: id, Limit: limit, Cursor: cursor})
+	rows, err := e.env.Store.Rows(ctx, scope, store.RowQuery{Kind: task.RowPush, Task: id, Limit: limit, Cursor: token})
 	if err != nil {
-		return PushPage{}, tokens.translate(err)
+		return PushPage{}, listError(err, "pageToken")
 	}
-	page := PushPage{Next: tokens.seal(rows.Next)}
+	page := PushPage{Next: rows.Next}
 	for i := range rows.Rows {
 		w, err := task.ParseWebhook(&rows.Rows[i])
 		if err != nil {

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -115,15 +114,11 @@ func (t *Tasks) List(ctx context.Context, by auth.Principal, q TaskQuery) (TaskL
 		}
 		scope = one
 	}
-	sq := store.Query{Context: q.Context, Limit: store.PageSize(q.Limit)}
+	sq := store.Query{Context: q.Context, Limit: store.PageSize(q.Limit), Cursor: q.Cursor}
 	if q.State != "" {
 		if sq.State, err = task.StateOf(q.State); err != nil {
 			return TaskList{}, task.Invalid("state", "%v", err)
 		}
-	}
-	tokens := newPageTokens(t.core.cfg.PageTokens, by, "cursor", "overseen tasks", strconv.FormatBool(t.anonymous), q.Context, string(q.State), q.Owner)
-	if sq.Cursor, err = tokens.open(q.Cursor); err != nil {
-		return TaskList{}, err
 	}
 	// Tasks of a tenant are found by a scan of all tasks.
 	end, err := t.core.processor(ctx, by)
@@ -133,9 +128,9 @@ func (t *Tasks) List(ctx context.Context, by auth.Principal, q TaskQuery) (TaskL
 	defer end()
 	page, err := t.core.env.Store.Tasks(ctx, scope, sq)
 	if err != nil {
-		return TaskList{}, tokens.translate(err)
+		return TaskList{}, listError(err, "cursor")
 	}
-	list := TaskList{Next: tokens.seal(page.Next)}
+	list := TaskList{Next: page.Next}
 	for i := range page.Tasks {
 		list.Tasks = append(list.Tasks, summaryOf(&page.Tasks[i]))
 	}
