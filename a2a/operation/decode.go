@@ -30,13 +30,17 @@ type Checked []byte
 // Check refuses JSON that decoders may read differently, with the JSON Pointer of the place.
 func Check(raw []byte) (Checked, error) {
 	if err := strictjson.Validate(raw); err != nil {
-		var at *strictjson.Error
-		if !errors.As(err, &at) || at.Syntax {
-			return nil, wire.NotJSON(at)
-		}
-		return nil, wire.RefusedJSON(at.Pointer, at.Reason)
+		return nil, refused(err)
 	}
 	return raw, nil
+}
+
+func refused(err error) error {
+	var at *strictjson.Error
+	if !errors.As(err, &at) || at.Syntax {
+		return wire.NotJSON(at)
+	}
+	return wire.RefusedJSON(at.Pointer, at.Reason)
 }
 
 // unmarshal decodes a request as ProtoJSON: names in lowerCamelCase or snake_case, unknown
@@ -74,7 +78,10 @@ func decode[R any](ctx context.Context, s *Service, by auth.Principal, in Input,
 
 // readSend decodes the request of SendMessage and SendStreamingMessage.
 func readSend(in Input) (*sdk.SendMessageRequest, error) {
-	if in.Proto == nil {
+	switch {
+	case in.send != nil:
+		return in.send, nil
+	case in.Proto == nil:
 		return decodeSend(in.JSON)
 	}
 	var pb a2apb.SendMessageRequest
@@ -84,8 +91,8 @@ func readSend(in Input) (*sdk.SendMessageRequest, error) {
 	return toSend(&pb)
 }
 
-// decodeSend reads and checks the parameters of SendMessage and
-// SendStreamingMessage.
+// decodeSend reads and checks parameters of SendMessage and SendStreamingMessage that [readPlain]
+// does not read.
 func decodeSend(raw Checked) (*sdk.SendMessageRequest, error) {
 	// Parts are counted before they are decoded. Each has braces.
 	if bytes.Count(raw, []byte{'{'}) > MaxParts {
@@ -93,14 +100,6 @@ func decodeSend(raw Checked) (*sdk.SendMessageRequest, error) {
 			return nil, tooManyParts(n)
 		}
 	}
-	if req, ok := decodePlain(raw); ok {
-		return req, nil
-	}
-	return decodeProto(raw)
-}
-
-// decodeProto is decodeSend for parameters of any form.
-func decodeProto(raw Checked) (*sdk.SendMessageRequest, error) {
 	var pb a2apb.SendMessageRequest
 	if err := unmarshal(raw, &pb); err != nil {
 		return nil, err

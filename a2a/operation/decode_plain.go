@@ -6,23 +6,25 @@ import (
 	"a2a-server/internal/strictjson"
 )
 
-// decodePlain decodes the parameters of an ordinary send: the usual names, valid values, and
-// parts that are text or data. ok is false for everything else, valid or not, which protojson
-// decodes. protojson decodes the same input to the same value at three times the cost.
-func decodePlain(raw Checked) (req *sdk.SendMessageRequest, ok bool) {
-	req = &sdk.SendMessageRequest{}
-	ok = strictjson.Read(raw, func(r strictjson.Reader) bool {
-		return r.Object(func(name []byte) (ok bool) {
-			switch string(name) {
-			case "message":
-				req.Message, ok = plainMessage(r)
-			case "configuration":
-				req.Config, ok = plainConfig(r)
-			}
-			return ok
-		})
+// readPlain checks and decodes the parameters of an ordinary send in one pass: the usual names,
+// valid values, and parts that are text or data. It returns nil for everything else, valid or not,
+// which protojson decodes after a check. protojson decodes the same input to the same value at
+// three times the cost.
+func readPlain(r strictjson.Reader) *sdk.SendMessageRequest {
+	req := &sdk.SendMessageRequest{}
+	ok := r.Object(func(name []byte) (ok bool) {
+		switch string(name) {
+		case "message":
+			req.Message, ok = plainMessage(r)
+		case "configuration":
+			req.Config, ok = plainConfig(r)
+		}
+		return ok
 	})
-	return req, ok && req.Message != nil
+	if !ok || req.Message == nil {
+		return nil
+	}
+	return req
 }
 
 func plainMessage(r strictjson.Reader) (*sdk.Message, bool) {

@@ -8,6 +8,7 @@ import (
 	"a2a-server/a2a/internal/wire"
 	v03 "a2a-server/a2a/v03"
 	"a2a-server/auth"
+	"a2a-server/internal/strictjson"
 )
 
 // Legacy is an operation as A2A 0.3 has it: the same operation, with other JSON around it.
@@ -53,12 +54,15 @@ func InOldNames(err error, names func() v03.Names) error {
 }
 
 // ReadOld converts a request to that of 1.0.
-func (s *Service) ReadOld(ctx context.Context, by auth.Principal, in Input, old *Legacy, form v03.Form) (Input, error) {
+func (s *Service) ReadOld(ctx context.Context, by auth.Principal, in Input, op *Operation, form v03.Form) (Input, error) {
+	old := op.Legacy
 	if old.Read == nil || len(in.JSON) == 0 {
 		return in, nil
 	}
 	err := s.Config.Engine.Process(ctx, by, len(in.JSON), func() (err error) {
-		in.JSON, err = old.Read(in.JSON, form)
+		if in.JSON, err = old.Read(in.JSON, form); err == nil {
+			_ = strictjson.Read(in.JSON, func(r strictjson.Reader) bool { return in.Read(r, op) })
+		}
 		return err
 	})
 	if wrong, is := errors.AsType[*v03.Error](err); is {

@@ -4,9 +4,11 @@ import (
 	"net/http"
 	"net/url"
 
+	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 	"google.golang.org/protobuf/proto"
 
 	"a2a-server/auth"
+	"a2a-server/internal/strictjson"
 	"a2a-server/task/engine"
 )
 
@@ -31,6 +33,29 @@ type Input struct {
 	Path   []string                       // the other parameters of the path, in their order; nil: it has none
 	Proto  func(into proto.Message) error // decodes the request of gRPC; nil: it is of another binding
 	Bytes  int                            // of the request of gRPC
+
+	send *sdk.SendMessageRequest // decoded from JSON; nil: it is to be decoded
+}
+
+// Read reads the request of the operation in its place among other JSON. It reports false for JSON
+// that has to be checked, and then read from its bytes.
+func (in *Input) Read(r strictjson.Reader, op *Operation) bool {
+	if !op.Sends {
+		return false
+	}
+	in.send = readPlain(r)
+	return in.send != nil
+}
+
+// ReadBody checks a body that is the request of the operation.
+func (in *Input) ReadBody(raw []byte, op *Operation) (err error) {
+	if err := strictjson.Read(raw, func(r strictjson.Reader) bool { return in.Read(r, op) }); err != nil {
+		return refused(err)
+	}
+	if in.JSON = raw; in.send == nil {
+		in.JSON, err = Check(raw)
+	}
+	return err
 }
 
 // reads returns a function that decodes a request; put, which may be nil, sets the parameters

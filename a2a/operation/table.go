@@ -18,6 +18,7 @@ type Operation struct {
 	Action  auth.Action // the action to authorize
 	Summary string      // its effect, in a sentence
 	Routes  []Route     // of HTTP+JSON, the preferred route first
+	Sends   bool        // its request is a message
 	Private bool        // only the client may cache the response
 	Legacy  *Legacy     // its requests and responses in A2A 0.3; nil: 0.3 does not have it
 	pushes  bool        // it is about push notifications, and not supported without them
@@ -57,6 +58,7 @@ func Table() []Operation {
 			Summary: "Sends a message to the agent, and waits until its task ends or waits for input, unless the request says otherwise.",
 			Routes:  []Route{{http.MethodPost, "/message:send", InBody}},
 			Respond: responds(readSend, (*Service).send),
+			Sends:   true,
 		},
 		{
 			Name: "SendStreamingMessage", Action: auth.Create,
@@ -64,6 +66,7 @@ func Table() []Operation {
 			Summary: "Sends a message to the agent, and streams its task until the task ends or waits for input.",
 			Routes:  []Route{{http.MethodPost, "/message:stream", InBody}},
 			Stream:  streams(readSend, (*Service).stream),
+			Sends:   true,
 		},
 		{
 			Name: "GetTask", Action: auth.Read,

@@ -16,7 +16,7 @@ import (
 // MaxDepth is how deep arrays and objects may be nested: [[1]] is 2 deep.
 const MaxDepth = 64
 
-// MaxValues is how many values [Validate] and [Members] accept, counting every object, array,
+// MaxValues is how many values all functions but [Decode] accept, counting every object, array,
 // string, number and literal, but not the names of members. Decoding an accepted text takes at
 // most a few tens of megabytes, whatever its length.
 const MaxValues = 1 << 16
@@ -51,13 +51,10 @@ func DecodeObject(raw []byte) (map[string]any, error) {
 // Validate checks raw without building any value. It refuses the same input as [Decode], and
 // more than [MaxValues] values, at the first value too many. The error is an *[Error].
 func Validate(raw []byte) error {
-	d := newDecoder(raw)
-	defer d.free()
-	d.check = true
-	if _, err := d.value(); err != nil {
-		return err
-	}
-	return d.end()
+	return Read(raw, func(r Reader) bool {
+		_, ok := r.Raw(false /* any number */)
+		return ok
+	})
 }
 
 func kindOf(v any) string {
@@ -78,10 +75,13 @@ func kindOf(v any) string {
 // decoder reads JSON by jsontext, which refuses duplicate names and invalid UTF-8, and adds the limits of
 // this package. Its errors are an *[Error].
 type decoder struct {
+	raw   []byte
 	from  bytes.Buffer
 	text  jsontext.Decoder
+	err   error // the *Error that a Reader has met
 	check bool  // only check: values are nil
-	seen  int   // values, when check is set
+	bound bool  // at most MaxValues
+	seen  int   // values, when bound is set
 	any   bool  // accept numbers of any size
 	since int64 // where the processor was yielded last
 }
@@ -90,7 +90,7 @@ var decoders = sync.Pool{New: func() any { return new(decoder) }}
 
 func newDecoder(raw []byte) *decoder {
 	d, _ := decoders.Get().(*decoder)
-	d.check, d.seen, d.any, d.since = false, 0, false, 0
+	d.raw, d.err, d.check, d.bound, d.seen, d.any, d.since = raw, nil, false, false, 0, false, 0
 	d.from = *bytes.NewBuffer(raw) // which jsontext reads in place
 	d.text.Reset(&d.from)
 	return d
@@ -98,7 +98,7 @@ func newDecoder(raw []byte) *decoder {
 
 // free gives d back without the input. Nothing of it may be used any more.
 func (d *decoder) free() {
-	d.from = bytes.Buffer{}
+	d.raw, d.from = nil, bytes.Buffer{}
 	d.text.Reset(&d.from)
 	decoders.Put(d)
 }
@@ -111,7 +111,7 @@ const stretch = 32 << 10
 func (d *decoder) next() (jsontext.Token, error) {
 	t, err := d.text.ReadToken()
 	if err != nil {
-		return t, refusal(err)
+		return t, d.refusal(err)
 	}
 	if at := d.text.InputOffset(); at-d.since > stretch {
 		d.since = at
@@ -120,9 +120,20 @@ func (d *decoder) next() (jsontext.Token, error) {
 	return t, nil
 }
 
+// begin reads the token that begins a value, or ends an array.
+func (d *decoder) begin() (jsontext.Token, error) {
+	t, err := d.next()
+	if err == nil && d.bound && t.Kind() != ']' {
+		if d.seen++; d.seen > MaxValues {
+			err = d.refused("more than " + strconv.Itoa(MaxValues) + " values up to here; send fewer at once")
+		}
+	}
+	return t, err
+}
+
 // value reads a value.
 func (d *decoder) value() (any, error) {
-	t, err := d.next()
+	t, err := d.begin()
 	if err != nil {
 		return nil, err
 	}
@@ -131,11 +142,6 @@ func (d *decoder) value() (any, error) {
 
 // valueOf reads the rest of a value that begins with t.
 func (d *decoder) valueOf(t jsontext.Token) (any, error) {
-	if d.check {
-		if d.seen++; d.seen > MaxValues {
-			return nil, d.refused("more than " + strconv.Itoa(MaxValues) + " values up to here; send fewer at once")
-		}
-	}
 	switch t.Kind() {
 	case '{':
 		return d.object()
@@ -190,7 +196,7 @@ func (d *decoder) array() (any, error) {
 	}
 	a := []any{}
 	for {
-		t, err := d.next()
+		t, err := d.begin()
 		switch {
 		case err != nil || t.Kind() == ']' && d.check:
 			return nil, err
@@ -240,23 +246,27 @@ func (d *decoder) end() error {
 	return &Error{Reason: "unexpected data after the end of the value (at byte " + strconv.FormatInt(end, 10) + ")", Syntax: true}
 }
 
-// refused returns the error for JSON that is refused at the value that was read last.
+// refused keeps and returns the error for JSON that is refused at the value that was read last.
 func (d *decoder) refused(reason string) error {
-	return &Error{Pointer: string(d.text.StackPointer()), Reason: reason}
+	d.err = &Error{Pointer: string(d.text.StackPointer()), Reason: reason}
+	return d.err
 }
 
-// refusal returns the error for an error of the library.
-func refusal(err error) error {
+// refusal keeps and returns the error for an error of the library.
+func (d *decoder) refusal(err error) error {
 	at, is := errors.AsType[*jsontext.SyntacticError](err)
 	switch {
 	case !is: // io.EOF: there is no value
-		return &Error{Reason: "it ends where a value should be", Syntax: true}
+		d.err = &Error{Reason: "it ends where a value should be", Syntax: true}
+		return d.err
 	case errors.Is(at.Err, jsontext.ErrDuplicateName):
-		return &Error{Pointer: string(at.JSONPointer), Reason: "duplicate name in an object"}
+		d.err = &Error{Pointer: string(at.JSONPointer), Reason: "duplicate name in an object"}
+		return d.err
 	}
 	reason := at.Err.Error()
 	if errors.Is(at.Err, io.ErrUnexpectedEOF) {
 		reason = "it ends too early"
 	}
-	return &Error{Pointer: string(at.JSONPointer), Reason: reason + " (at byte " + strconv.FormatInt(at.ByteOffset, 10) + ")", Syntax: true}
+	d.err = &Error{Pointer: string(at.JSONPointer), Reason: reason + " (at byte " + strconv.FormatInt(at.ByteOffset, 10) + ")", Syntax: true}
+	return d.err
 }

@@ -7,17 +7,37 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Reader reads a value in one pass, and builds only the requested parts. Each method reads the
-// next value, and reports false for input that [Decode] refuses and for a value of another
-// kind: nothing more can be read then. Data after the value is ignored. A Reader is for a single
-// goroutine.
+// Reader reads a value in one pass, checks it, and builds only the requested parts. Each method
+// reads the next value, and reports false for input that [Validate] refuses and for a value of
+// another kind: nothing more can be read then. A Reader is for a single goroutine.
 type Reader struct{ *decoder }
 
-// Read calls read with a reader of the only value in raw, and returns its result.
-func Read(raw []byte, read func(r Reader) bool) bool {
+// Read calls read with a reader of the only value in raw. It refuses what [Validate] refuses, as far as
+// read has read: the error is an *[Error]. If read returns false for any other reason, the error
+// is nil, and the rest of raw has not been checked.
+func Read(raw []byte, read func(r Reader) bool) error {
 	d := newDecoder(raw)
 	defer d.free()
-	return read(Reader{d})
+	d.bound = true
+	if !read(Reader{d}) {
+		return d.err
+	}
+	return d.end()
+}
+
+// ReadObject is [Read] for a value that has to be an object: member is called as by [Reader.Object].
+func ReadObject(raw []byte, member func(r Reader, name []byte) bool) error {
+	isObject := false
+	err := Read(raw, func(r Reader) bool {
+		isObject = r.text.PeekKind() == '{'
+		return isObject && r.Object(func(name []byte) bool { return member(r, name) })
+	})
+	if !isObject {
+		if err = Validate(raw); err == nil {
+			_, err = DecodeObject(raw)
+		}
+	}
+	return err
 }
 
 // Object reads an object. member is called with each name, which it must not keep, has to
@@ -26,9 +46,13 @@ func (r Reader) Object(member func(name []byte) bool) bool {
 	if !r.open('{') {
 		return false
 	}
-	for r.text.PeekKind() != '}' {
+	for {
+		if r.text.PeekKind() != '"' { // the end, or no name
+			return r.close()
+		}
 		quoted, err := r.text.ReadValue()
 		if err != nil {
+			_ = r.refusal(err) // is kept
 			return false
 		}
 		name := quoted[1 : len(quoted)-1]
@@ -39,7 +63,6 @@ func (r Reader) Object(member func(name []byte) bool) bool {
 			return false
 		}
 	}
-	return r.close()
 }
 
 // Array reads an array. element must read a single element, and reports whether to continue.
@@ -57,7 +80,7 @@ func (r Reader) Array(element func() bool) bool {
 
 // open reads the bracket of a value of a kind.
 func (r Reader) open(kind jsontext.Kind) bool {
-	t, err := r.next()
+	t, err := r.begin()
 	return err == nil && t.Kind() == kind && r.nested() == nil
 }
 
@@ -69,7 +92,7 @@ func (r Reader) close() bool {
 
 // Text reads a string.
 func (r Reader) Text() (string, bool) {
-	t, err := r.next()
+	t, err := r.begin()
 	if err != nil || t.Kind() != '"' {
 		return "", false
 	}
@@ -78,7 +101,7 @@ func (r Reader) Text() (string, bool) {
 
 // Integer reads a number without a fraction or an exponent.
 func (r Reader) Integer() (int64, bool) {
-	t, err := r.next()
+	t, err := r.begin()
 	if err != nil || t.Kind() != '0' {
 		return 0, false
 	}
@@ -90,4 +113,32 @@ func (r Reader) Integer() (int64, bool) {
 func (r Reader) Value() (any, bool) {
 	v, err := r.value()
 	return v, err == nil
+}
+
+// Raw reads any value, and returns its JSON, a slice of the input. Numbers in it may have any
+// size if anyNumber is set, for callers that only copy them.
+func (r Reader) Raw(anyNumber bool) ([]byte, bool) {
+	return r.Span(func() bool {
+		r.check, r.any = true, anyNumber
+		_, err := r.value()
+		r.check, r.any = false, false
+		return err == nil
+	})
+}
+
+// Span returns the JSON of the value that read reads, a slice of the input.
+func (r Reader) Span(read func() bool) ([]byte, bool) {
+	from := r.text.InputOffset()
+	ok := read()
+	end := r.text.InputOffset()
+	return bytes.TrimLeft(r.raw[from:end:end], ",: \t\r\n"), ok
+}
+
+// Unquote returns the text of a string that [Reader.Raw] has read.
+func Unquote(quoted []byte) string {
+	if bytes.IndexByte(quoted, '\\') < 0 {
+		return string(quoted[1 : len(quoted)-1])
+	}
+	text, _ := jsontext.AppendUnquote(nil, quoted) // it is valid
+	return string(text)
 }

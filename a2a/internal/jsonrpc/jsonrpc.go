@@ -48,7 +48,7 @@ func (h *Handler) Serve(c echo.Context) (*binding.Stream, error) {
 func (h *Handler) ServeBody(c echo.Context, by auth.Principal, active []string, raw []byte, only *operation.Operation) (st *binding.Stream, err error) {
 	r := c.Request()
 	var rpc request
-	err = h.Service.Config.Engine.Process(r.Context(), by, len(raw), func() error { return parse(raw, &rpc) })
+	err = h.Service.Config.Engine.Process(r.Context(), by, len(raw), func() error { return rpc.parse(raw, h.methods) })
 	m := h.methods[rpc.Method]
 	plain := m.old && h.Service.Versions.PlainFaults(r)
 	if err == nil {
@@ -64,14 +64,14 @@ func (h *Handler) ServeBody(c echo.Context, by auth.Principal, active []string, 
 		err = h.Service.Supports(m.op)
 	}
 	if err == nil {
-		in, id := operation.Input{JSON: rpc.Params}, rpc.ID
+		in, id := rpc.Input, rpc.ID
 		if m.op.Stream != nil {
 			id = bytes.Clone(id) // a stream does not keep the body
 		}
 		around := binding.Envelope{Head: append(head(id), `"result":`...), Tail: "}", Media: wire.TypeJSON, Fault: func(e *wire.Error) []byte { return Fault(id, e, plain) }, Late: true}
 		if m.old {
 			around.Old, around.Form = m.op.Legacy, v03.JSONRPC
-			in, err = h.Service.ReadOld(r.Context(), by, in, around.Old, around.Form)
+			in, err = h.Service.ReadOld(r.Context(), by, in, m.op, around.Form)
 		}
 		// Without an id the result could not be returned. The SDKs check the method and the
 		// parameters first.

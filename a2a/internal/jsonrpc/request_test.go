@@ -1,9 +1,15 @@
 package jsonrpc
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
+	"reflect"
 	"strings"
 	"testing"
+
+	"a2a-server/a2a/operation"
+	"a2a-server/internal/strictjson"
 )
 
 // What the members of a request may be, and what is said about others.
@@ -20,7 +26,7 @@ func TestMembersOfARequest(t *testing.T) {
 	} {
 		var r request
 		says := ""
-		if err := parse([]byte(`{"jsonrpc":`+c.version+`,"id":7,"method":`+c.method+`}`), &r); err != nil {
+		if err := r.parse([]byte(`{"jsonrpc":`+c.version+`,"id":7,"method":`+c.method+`}`), nil); err != nil {
 			says = err.Error()
 		}
 		if says != c.want && (c.want == "" || !strings.Contains(says, c.want)) || string(r.ID) != "7" {
@@ -36,7 +42,7 @@ func FuzzMethod(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, method []byte) {
 		var r request
-		if parse([]byte(`{"jsonrpc":"2.0","id":1,"method":`+string(method)+`}`), &r) != nil {
+		if r.parse([]byte(`{"jsonrpc":"2.0","id":1,"method":`+string(method)+`}`), nil) != nil {
 			return
 		}
 		var want struct{ Method string }
@@ -44,4 +50,53 @@ func FuzzMethod(f *testing.F) {
 			t.Errorf("method %s is read as %q; encoding/json reads %q, %v", method, r.Method, want.Method, err)
 		}
 	})
+}
+
+// A request is read and refused in the same way, whether or not its parameters are decoded with it.
+func TestParseInOnePass(t *testing.T) {
+	t.Parallel()
+	methods := methods(operation.Table())
+	decoded := 0
+	compare := func(body string) {
+		t.Helper()
+		var once, twice request
+		errOnce, errTwice := once.parse([]byte(body), methods), twice.parse([]byte(body), nil)
+		if fmt.Sprint(errOnce) != fmt.Sprint(errTwice) {
+			t.Errorf("%.500s: %v in one pass, else %v", body, errOnce, errTwice)
+		}
+		if !reflect.DeepEqual(once.Input, twice.Input) {
+			decoded++
+		}
+		if errOnce != nil {
+			once.Input.JSON, twice.Input.JSON = nil, nil
+		}
+		if !bytes.Equal(once.ID, twice.ID) || once.Method != twice.Method || once.NoID != twice.NoID || !bytes.Equal(once.Input.JSON, twice.Input.JSON) {
+			t.Errorf("%.500s: %+v in one pass, else %+v", body, once, twice)
+		}
+	}
+	head := `{"jsonrpc":"2.0","id":1e400,"method":"SendMessage","params":{"message":{"messageId":"m","role":"ROLE_USER","parts":`
+	for _, body := range []string{
+		head + `[{"data":{"a":[1,null,{"b":"\u00e9"}]}},{"text":"x","metadata":{"c":true}}]},"configuration":{"historyLength":3}}}`,
+		head + `[{"raw":"AA=="}]}},"more":[{}]}`,
+		`{"id":"\"","params":{"message":{}},"method":"SendMessage","jsonrpc":"2.0"}`,
+	} {
+		compare(body)
+		for i := range body {
+			for _, c := range "\"{}[],:0-\\ x\xff" {
+				compare(body[:i] + string(c) + body[i+1:])
+				compare(body[:i] + string(c) + body[i:])
+			}
+			compare(body[:i])
+			compare(body[:i] + body[i+1:])
+		}
+	}
+	for n := strictjson.MaxValues - 20; n < strictjson.MaxValues; n++ {
+		compare(head + `[{"data":{"a":[` + strings.Repeat("0,", n) + `0]}}]}}}`)
+	}
+	for _, n := range []int{operation.MaxParts, operation.MaxParts + 1} {
+		compare(head + `[{"text":""}` + strings.Repeat(`,{"text":""}`, n-1) + `]}}}`)
+	}
+	if decoded < 1000 {
+		t.Errorf("%d bodies were decoded in one pass", decoded)
+	}
 }

@@ -120,7 +120,7 @@ func (h *Handler) serveAt(p *pathItem) func(echo.Context) (*binding.Stream, erro
 		if err := h.Service.Supports(v.op); err != nil {
 			return nil, err
 		}
-		if err := h.input(c, by, v.From, &in); err != nil {
+		if err := h.input(c, by, v, &in); err != nil {
 			return nil, err
 		}
 		if v.old != nil {
@@ -154,43 +154,45 @@ func (p *pathItem) operation(c echo.Context) (*pathOperation, error) {
 }
 
 // input reads a request from where its route says it is.
-func (h *Handler) input(c echo.Context, by auth.Principal, from operation.Source, in *operation.Input) (err error) {
-	switch from {
+func (h *Handler) input(c echo.Context, by auth.Principal, v *pathOperation, in *operation.Input) (err error) {
+	switch v.From {
 	case operation.InQuery:
 		in.Query = c.QueryParams()
 	case operation.InBody:
-		in.JSON, err = h.checkedBody(c, by)
+		err = h.body(c, by, v, in)
 	case operation.InOptionalBody:
-		in.JSON, err = h.optionalBody(c, by)
+		err = h.optionalBody(c, by, v, in)
 	}
 	return err
 }
 
-func (h *Handler) checkedBody(c echo.Context, by auth.Principal) (raw operation.Checked, err error) {
-	body, err := h.Service.Requests.Body(c.Response(), c.Request(), by)
+func (h *Handler) body(c echo.Context, by auth.Principal, v *pathOperation, in *operation.Input) error {
+	raw, err := h.Service.Requests.Body(c.Response(), c.Request(), by)
 	if err != nil {
-		return nil, err
-	}
-	err = h.Service.Config.Engine.Process(c.Request().Context(), by, len(body), func() (err error) {
-		raw, err = operation.Check(body)
 		return err
+	}
+	return h.Service.Config.Engine.Process(c.Request().Context(), by, len(raw), func() (err error) {
+		if v.old != nil { // it is converted before it is decoded
+			in.JSON, err = operation.Check(raw)
+			return err
+		}
+		return in.ReadBody(raw, v.op)
 	})
-	return raw, err
 }
 
 // optionalBody reads the body of an operation that does not require a body. Without a declared
 // length, only reading shows whether there is a body.
-func (h *Handler) optionalBody(c echo.Context, by auth.Principal) (operation.Checked, error) {
+func (h *Handler) optionalBody(c echo.Context, by auth.Principal, v *pathOperation, in *operation.Input) error {
 	r := c.Request()
 	if r.ContentLength == 0 || r.Method == http.MethodGet {
-		return nil, nil
+		return nil
 	}
 	if r.ContentLength < 0 {
 		var first [1]byte
 		n, err := io.ReadFull(r.Body, first[:])
 		if errors.Is(err, io.EOF) {
 			httpd.BodyRead(c.Response(), r)
-			return nil, nil
+			return nil
 		}
 		rest := r.Body // the next read reports any error
 		r.Body = struct {
@@ -198,7 +200,7 @@ func (h *Handler) optionalBody(c echo.Context, by auth.Principal) (operation.Che
 			io.Closer
 		}{io.MultiReader(bytes.NewReader(first[:n]), rest), rest}
 	}
-	return h.checkedBody(c, by)
+	return h.body(c, by, v, in)
 }
 
 // Fault returns the body that carries an error in HTTP+JSON: google.rpc.Status in

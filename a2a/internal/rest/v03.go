@@ -82,7 +82,7 @@ func (h *Handler) serveOld(c echo.Context, by auth.Principal, active []string, v
 	}
 	if v.From == operation.InBody {
 		var err error
-		if in, err = h.Service.ReadOld(c.Request().Context(), by, in, around.Old, around.Form); err != nil {
+		if in, err = h.Service.ReadOld(c.Request().Context(), by, in, v.op, around.Form); err != nil {
 			return nil, err
 		}
 	}
