@@ -89,7 +89,11 @@ func (s *Server) Run(ctx context.Context) error {
 	} else {
 		s.log.Error().Err(why).Msg("shutting down, because it cannot continue")
 	}
-	return errors.Join(why, r.shutdown(lasting))
+	err := r.shutdown(lasting)
+	if why == nil {
+		why = r.store.err() // it may have failed since the last look
+	}
+	return errors.Join(why, err)
 }
 
 // sweepEnded removes ended grants, and messages of tasks that ended an hour ago, now and every hour, until ctx

@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -150,14 +151,22 @@ func broken(t *testing.T, c a2aserver.Config, point, with string) *instance {
 // When a transaction of the store fails, the server ends, and the program that embeds it gets the error.
 func TestFailedStore(t *testing.T) {
 	t.Parallel()
-	for _, point := range []string{boltstore.PointApplied, boltstore.PointCommitted} {
-		t.Run(point, func(t *testing.T) {
+	for _, tt := range []struct {
+		point string
+		stops bool // at the same time
+	}{{boltstore.PointApplied, false}, {boltstore.PointCommitted, false}, {boltstore.PointApplied, true}} {
+		t.Run(fmt.Sprint(tt.point, " ", tt.stops), func(t *testing.T) {
 			t.Parallel()
-			in := broken(t, load(t, nil), point, "a planted bug")
+			in := broken(t, load(t, nil), tt.point, "a planted bug")
 			if _, said := in.sendAs(t, message("m2", "/echo lost")); !strings.Contains(said, "error") {
 				t.Errorf("a send that the store could not take = %s", said)
 			}
-			err := <-in.ended
+			var err error
+			if tt.stops {
+				err = in.stop()
+			} else {
+				err = <-in.ended
+			}
 			damage, is := errors.AsType[*a2aserver.DamageError](err)
 			if !is || !errors.Is(err, store.ErrDamaged) || !strings.Contains(damage.Error(), "a planted bug") {
 				t.Errorf("Run() = %v, want a DamageError with its cause", err)

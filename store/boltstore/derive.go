@@ -12,19 +12,11 @@ import (
 // derivedAtOnce is how many keys of task or row a transaction reads while the derived buckets are made.
 const derivedAtOnce = 10_000
 
-// drop replaces the derived buckets, which are damaged, by empty buckets that [derive] has to fill. The
-// pages of the old buckets stay in use and are never read.
-func drop(tx *bolt.Tx) error {
-	all, err := tx.CreateBucketIfNotExists(layout.BucketDropped)
-	if err != nil {
-		return err
-	}
-	into, err := all.CreateBucket(layout.U64(uint64(tx.ID())))
-	if err != nil {
-		return err
-	}
+// drop replaces the derived buckets by empty buckets that [derive] has to fill. If the old are damaged,
+// their pages stay in use and are never read.
+func drop(tx *bolt.Tx, damaged bool) error {
 	for _, name := range layout.Derived {
-		if err := tx.MoveBucket(name, nil, into); err != nil {
+		if err := dropBucket(tx, name, damaged); err != nil {
 			return fmt.Errorf("drop bucket %s: %w", name, err)
 		}
 		if _, err := tx.CreateBucket(name); err != nil {
@@ -32,6 +24,24 @@ func drop(tx *bolt.Tx) error {
 		}
 	}
 	return tx.Bucket(layout.BucketMeta).Put(layout.KeyRebuild, layout.U64(1))
+}
+
+func dropBucket(tx *bolt.Tx, name []byte, damaged bool) error {
+	switch {
+	case tx.Bucket(name) == nil:
+		return nil
+	case !damaged:
+		return tx.DeleteBucket(name)
+	}
+	all, err := tx.CreateBucketIfNotExists(layout.BucketDropped)
+	if err != nil {
+		return err
+	}
+	into, err := all.CreateBucketIfNotExists(layout.U64(uint64(tx.ID())))
+	if err != nil {
+		return err
+	}
+	return tx.MoveBucket(name, nil, into)
 }
 
 // derive fills the derived buckets from task and row, and returns when that is durable. It has no effect

@@ -65,5 +65,8 @@ func (f *failed) text(path string) string {
 	case f.other:
 		return ""
 	}
+	if f.mark.Time.IsZero() {
+		return fmt.Sprintf("no page of %s is damaged, and its indexes were made again, because of a mark that does not say what happened", path)
+	}
 	return fmt.Sprintf("the server failed at %s, although no page of %s is damaged: that was a bug of this program, or memory that returns wrong data: please report it with this line", f.mark.Time.Format(time.RFC3339), path)
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -22,7 +23,8 @@ type contents struct {
 	epoch       uint64
 	backup      store.Millis // moment of the newest backup that was verified; 0: none is known
 	incomplete  bool         // the derived buckets have to be made
-	damaged     bool         // likewise, because they are damaged; known from [afterFailure]
+	remake      bool         // likewise, because a transaction has failed: they may not fit the tasks
+	damaged     bool         // with remake: their pages are damaged, and cannot be read
 }
 
 // prepare refuses a file that is not a store, or of another format, and records which file it is.
@@ -41,18 +43,18 @@ func (c *contents) prepare(file *boltfile.File) (err error) {
 	if err != nil {
 		return err
 	}
-	if !ready || c.damaged {
+	if !ready || c.remake {
 		if err := file.Bolt().Update(func(tx *bolt.Tx) error {
 			meta := tx.Bucket(layout.BucketMeta)
-			if err := errors.Join(meta.Delete(layout.KeyReleased), meta.Put(layout.KeyFile, file.Identity())); err != nil || !c.damaged {
+			if err := errors.Join(meta.Delete(layout.KeyReleased), meta.Put(layout.KeyFile, file.Identity())); err != nil || !c.remake {
 				return err
 			}
-			return drop(tx)
+			return drop(tx, c.damaged)
 		}); err != nil {
 			return fmt.Errorf("open store %s: %w", file.Path(), err)
 		}
 	}
-	if c.incomplete || c.damaged {
+	if c.incomplete || c.remake {
 		return derive(file.Bolt())
 	}
 	return nil
@@ -60,7 +62,7 @@ func (c *contents) prepare(file *boltfile.File) (err error) {
 
 // examine refuses what prepare refuses, and reports whether the file says which file it is.
 func (c *contents) examine(file *boltfile.File, tx *bolt.Tx) (ready bool, err error) {
-	if err := checkBuckets(file.Path(), tx); err != nil {
+	if err := checkBuckets(file.Path(), tx, c.remake); err != nil {
 		return false, err
 	}
 	meta := tx.Bucket(layout.BucketMeta)
@@ -93,11 +95,13 @@ func Check(path string, each func(*store.Header)) error {
 		return fmt.Errorf("open store: %w", err)
 	}
 	_ = file.Close() // nothing was written
-	if _, err := afterFailure(path); err != nil {
+	earlier, err := afterFailure(path)
+	if err != nil {
 		return err
 	}
 	return boltfile.OpenPlain(path, func(file *boltfile.File, tx *bolt.Tx) error {
-		if _, err := new(contents).examine(file, tx); err != nil || each == nil {
+		c := contents{remake: earlier != nil}
+		if _, err := c.examine(file, tx); err != nil || each == nil {
 			return err
 		}
 		return tx.Bucket(layout.BucketTask).ForEach(func(k, v []byte) error {
@@ -114,10 +118,11 @@ func isCopyOf(file *boltfile.File, known []byte) bool {
 	return known != nil && boltfile.Copied(known, file.Identity())
 }
 
-// checkBuckets refuses a file that lacks a bucket of ours.
-func checkBuckets(path string, tx *bolt.Tx) error {
+// checkBuckets refuses a file that lacks a bucket of ours, except for the derived if they are to be made.
+func checkBuckets(path string, tx *bolt.Tx, remake bool) error {
 	for _, name := range layout.Buckets {
-		if tx.Bucket(name) == nil {
+		isDerived := slices.ContainsFunc(layout.Derived, func(d []byte) bool { return bytes.Equal(d, name) })
+		if tx.Bucket(name) == nil && !(remake && isDerived) {
 			return boltfile.DamagedFile(path, fmt.Sprintf("it has no bucket %s, so it is not a store of this program, or parts of it are lost", name))
 		}
 	}

@@ -43,6 +43,7 @@ func TestOpenRefuses(t *testing.T) {
 		{"garbage", func(t *testing.T, path string) { put(t, path, bytes.Repeat([]byte("garbage "), 4096), 0) }, "restore a backup"},
 		{"both meta pages", func(t *testing.T, path string) { put(t, path, make([]byte, 2*4096), 0) }, "restore a backup"},
 		{"short", cut(100), "restore a backup"},
+		{"cut in a meta page", cut(5000), "restore a backup"},
 		{"cut after the meta pages", cut(2 * 4096), "restore a backup"},
 		{"cut in the middle", cut(64 << 10), "restore a backup"},
 		{"format 7", setFormat(7), "has format 7, and this program reads format 6: a newer program wrote it"},

@@ -74,7 +74,10 @@ func (o Options) Open(path string) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	has := contents{damaged: earlier != nil && earlier.derived != ""}
+	has := contents{}
+	if earlier != nil && !earlier.other {
+		has.remake, has.damaged = true, earlier.derived != ""
+	}
 	file, err := boltfile.Open(path, boltfile.Options{
 		InitialMmapSize: o.InitialMmapSize,
 		LockTimeout:     cmp.Or(o.LockTimeout, time.Second),

@@ -10,6 +10,7 @@ package boltfile
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -148,11 +149,12 @@ func openError(path string, err error) error {
 		return nil
 	case errors.Is(err, berrors.ErrTimeout):
 		return inUse(path)
-	case errors.Is(err, berrors.ErrInvalid), errors.Is(err, berrors.ErrChecksum), errors.Is(err, berrors.ErrVersionMismatch):
-		return DamagedFile(path, err)
-	default:
+	}
+	_, ofPath := errors.AsType[*fs.PathError](err)
+	if _, ofSystem := errors.AsType[syscall.Errno](err); ofPath || ofSystem {
 		return fmt.Errorf("open store %s: %w", path, err)
 	}
+	return DamagedFile(path, err) // bbolt has read it
 }
 
 // DamageError is the store.ErrDamaged of a file that is damaged, or in which a transaction met a bug
@@ -249,8 +251,8 @@ func (f *File) Break(p any) error {
 		p = strings.ReplaceAll(fmt.Sprint(p), "\n", " ")
 		mark := f.Mark(p)
 		next := "start the server again, which checks all of the file first; if that refuses it, " + restoreText(f.path, mark.Backup)
-		if err := mark.leave(f.path); err != nil {
-			next = fmt.Sprintf("no mark could be left beside it, so that the next start does not check it (%v): check it with a2a-server store backup; if that fails, %s", err, restoreText(f.path, mark.Backup))
+		if err := mark.leave(f.path); err != nil && !isMarked(f.path) {
+			next = fmt.Sprintf("the mark by which the next start checks it could not be left (%v): create the file %s, then start the server again; if that refuses it, %s", err, markPath(f.path), restoreText(f.path, mark.Backup))
 		}
 		return &DamageError{fmt.Sprintf("%v: %s: a transaction failed, so that the file is damaged or this program has a bug: %v: %s", store.ErrDamaged, f.path, p, next)}
 	})

@@ -43,6 +43,12 @@ func (m Mark) leave(path string) error {
 	return errors.Join(err, file.Sync(), file.Close(), syncFolders(markPath(path)))
 }
 
+// isMarked reports whether there is a mark, which may be empty: the disk may have been full.
+func isMarked(path string) bool {
+	_, err := os.Stat(markPath(path))
+	return err == nil
+}
+
 // ReadMark returns the mark beside the store at path; marked is false if there is none. A mark
 // that cannot be read is a mark, too.
 func ReadMark(path string) (m Mark, marked bool) {

@@ -36,7 +36,7 @@ func settle(path string, timeout time.Duration) (note string, err error) {
 		return "", fmt.Errorf("open store: %w", err)
 	}
 	if info.Size() == 0 {
-		return "", fmt.Errorf("%w: %s is empty, which a store never is: restore a backup, or remove the file and start with an empty store: a2a-server serve --init", store.ErrDamaged, path)
+		return "", DamagedFile(path, "it is empty, which a store never is")
 	}
 	size := pageSize(f)
 	pages := make([]byte, 2*size)
