@@ -17,9 +17,10 @@ type pulse struct {
 	interval time.Duration // from a write to the next beat
 	failed   func(error)   // gets the error of the first write that fails
 
-	mu   sync.Mutex
-	err  error // of the first write that failed, or [http.ErrHandlerTimeout] after end
-	beat *time.Timer
+	mu      sync.Mutex
+	err     error // of the first write that failed, or [http.ErrHandlerTimeout] after end
+	beat    *time.Timer
+	bounded bool // a write has set its deadline
 }
 
 // begin has beat called, with p.mu held, an interval after each write, and after begin itself.
@@ -38,6 +39,7 @@ func (p *pulse) begin(beat func()) {
 
 // write writes and flushes b. p.mu must be held.
 func (p *pulse) write(b []byte) error {
+	p.bounded = true
 	if err := p.control.SetWriteDeadline(time.Now().Add(p.timeout)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return err
 	}
@@ -67,6 +69,8 @@ func (p *pulse) end() {
 	defer p.mu.Unlock()
 	p.err = http.ErrHandlerTimeout
 	p.beat.Stop()
-	// A write deadline that stays would end the connection's next answer.
-	_ = p.control.SetWriteDeadline(time.Time{})
+	if p.bounded { // a write deadline that stays would end the connection's next answer
+		_ = p.control.SetWriteDeadline(time.Time{})
+		p.bounded = false
+	}
 }
