@@ -142,7 +142,7 @@ func (d *decoder) value() (any, error) {
 
 // valueOf reads the rest of a value that begins with t.
 func (d *decoder) valueOf(t jsontext.Token) (any, error) {
-	switch t.Kind() {
+	switch t.Kind() { //nolint:exhaustive // booleans; the library refuses ends here
 	case '{':
 		return d.object()
 	case '[':

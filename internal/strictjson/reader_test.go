@@ -83,7 +83,7 @@ func TestReaderInteger(t *testing.T) {
 		})
 		return n, ok
 	}
-	for raw, want := range map[string]int64{`0`: 0, ` -0 `: 0, "\n7": 7, `-12`: -12, `9007199254740991`: 9007199254740991} {
+	for raw, want := range map[string]int64{`0`: 0, "\n-0\n": 0, `7`: 7, `-12`: -12, `9007199254740991`: 9007199254740991} {
 		if n, ok := integer(raw); n != want || !ok {
 			t.Errorf("%q is read as %d, %v; want %d", raw, n, ok, want)
 		}
@@ -98,7 +98,7 @@ func TestReaderInteger(t *testing.T) {
 // Raw returns the JSON as it is written, and checks numbers unless they are only copied.
 func TestReaderRaw(t *testing.T) {
 	t.Parallel()
-	for raw, want := range map[string]string{` {"x": [1, "]"]} `: `{"x": [1, "]"]}`, `9007199254740993`: "", `[1e400]`: "", `[1,]`: ""} {
+	for raw, want := range map[string]string{"\n{\"x\": [1, \"]\"]}\n": `{"x": [1, "]"]}`, `9007199254740993`: "", `[1e400]`: "", `[1,]`: ""} {
 		for _, anyNumber := range []bool{false, true} {
 			want := want
 			if anyNumber && want == "" && !strings.Contains(raw, ",") {

@@ -152,7 +152,7 @@ func (a *answer) filename() string {
 
 // decode decodes JSON. Numbers stay as they are written.
 func decode(raw []byte) (any, error) {
-	if depth(raw) > strictjson.MaxDepth {
+	if strictjson.Depth(raw) > strictjson.MaxDepth {
 		return nil, fmt.Errorf("its JSON is nested deeper than %d levels", strictjson.MaxDepth)
 	}
 	d := json.NewDecoder(bytes.NewReader(raw))
@@ -165,27 +165,6 @@ func decode(raw []byte) (any, error) {
 		return nil, errors.New("its body has more than one JSON value")
 	}
 	return v, nil
-}
-
-// depth returns how deep arrays and objects are nested in JSON.
-func depth(raw []byte) int {
-	var now, most int
-	quoted := false
-	for i := 0; i < len(raw); i++ {
-		switch c := raw[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '[' || c == '{':
-			now++
-			most = max(most, now)
-		case c == ']' || c == '}':
-			now--
-		}
-	}
-	return most
 }
 
 // isText reports whether a media type is text that can be passed on as such.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"a2a-server/internal/strictjson"
 	"a2a-server/tool"
 )
 
@@ -14,7 +15,7 @@ const maxStateDepth = 1000
 
 // CheckDepth returns an error if valid JSON is nested too deep to be kept.
 func CheckDepth(raw json.RawMessage) error {
-	if len(raw) > maxStateDepth && depth(raw) > maxStateDepth {
+	if len(raw) > maxStateDepth && strictjson.Depth(raw) > maxStateDepth {
 		return fmt.Errorf("it is nested more than %d levels deep", maxStateDepth)
 	}
 	return nil
@@ -27,28 +28,8 @@ func CheckState(state json.RawMessage) error {
 		return fmt.Errorf("the state has %d bytes; at most %d can be kept", len(state), tool.MaxSuspensionState)
 	case !json.Valid(state):
 		return errors.New("the state is not JSON")
-	case depth(state) > maxStateDepth:
+	case strictjson.Depth(state) > maxStateDepth:
 		return fmt.Errorf("the state is nested more than %d levels deep", maxStateDepth)
 	}
 	return nil
-}
-
-// depth returns how deep valid JSON is nested.
-func depth(raw json.RawMessage) int {
-	deepest, now, quoted := 0, 0, false
-	for i := 0; i < len(raw); i++ {
-		switch c := raw[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '{' || c == '[':
-			now++
-			deepest = max(deepest, now)
-		case c == '}' || c == ']':
-			now--
-		}
-	}
-	return deepest
 }
