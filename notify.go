@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"slices"
 	"sync"
-	"time"
 
 	"a2a-server/approval/web"
 	"a2a-server/auth"
@@ -19,7 +18,6 @@ import (
 	"a2a-server/internal/toolset"
 	"a2a-server/store"
 	"a2a-server/task"
-	"a2a-server/task/engine"
 	"a2a-server/task/notify"
 )
 
@@ -157,60 +155,29 @@ type pumping struct {
 }
 
 // list lists the messages about approvals in tasks that by oversees, and for admins the summaries
-// that have failed. A page may be empty and not
-// the last.
-func (n *pumping) list(ctx context.Context, by auth.Principal, q client.NotificationQuery) (client.NotificationPage, error) {
-	out, none := client.NotificationPage{Items: []client.Notification{}}, client.NotificationPage{}
-	scope := engine.ScopeFor(by, auth.Oversee)
-	if q.Anonymous {
-		if err := by.May(auth.Admin); err != nil {
-			return none, err
-		}
-		scope = engine.ScopeFor(auth.Anonymous(), auth.Read)
-	}
-	if known := []string{"", "waiting", "retrying", "failed", "damaged"}; !slices.Contains(known, q.State) {
-		return none, task.Invalid("state", "is not one of waiting, retrying, failed and damaged")
-	}
-	prefix := cursorPrefix("notifications v1", q.State, q.Route)
-	cursor, err := openCursor(prefix, q.Cursor)
+// that have failed. A page may be empty and not the last.
+func (n *pumping) list(ctx context.Context, by auth.Principal, q client.NotificationQuery) (out client.NotificationPage, err error) {
+	scope, err := overseen(by, q.Anonymous, q.State, "waiting", "retrying", "failed", "damaged")
 	if err != nil {
-		return none, err
+		return out, err
 	}
+	selected := notify.Query{State: q.State}
 	admin := by.May(auth.Admin) == nil // errors name hosts and people of the operator
-	var since time.Time
-	if admin && !q.Anonymous { // summaries count messages of all tenants
-		since = n.Kept()
+	if admin && !q.Anonymous {         // summaries count messages of all tenants
+		selected.Since = n.Kept()
 	}
-	for range lookedAt / lookPage {
-		// No more than fit, so that none between the page and its cursor is left out.
-		states, next, err := notify.List(ctx, n.store, scope, notify.Query{State: q.State, Cursor: cursor, Limit: min(lookPage, q.Limit-len(out.Items)), Since: since})
-		switch {
-		case errors.Is(err, store.ErrCursor):
-			return none, errCursor()
-		case err != nil:
-			return none, err
+	out.Items, out.Next, err = readPage(cursorPrefix("notifications v1", q.State, q.Route), q.Cursor, q.Limit, func(cursor string, limit int) ([]notify.State, string, error) {
+		selected.Cursor, selected.Limit = cursor, limit
+		return notify.List(ctx, n.store, scope, selected)
+	}, func(s *notify.State) (client.Notification, bool) {
+		item := client.Notification{ID: s.ID, Route: s.Route, Event: s.Event, Approval: s.Approval, State: s.State, At: s.At, Tries: s.Tries, Next: s.Next, Count: s.Count}
+		if admin {
+			item.Error = s.Error
 		}
-		for i := range states {
-			if one := &states[i]; q.Route == "" || q.Route == one.Route {
-				if !admin {
-					one.Error = ""
-				}
-				item := client.Notification{
-					ID: one.ID, Route: one.Route, Event: one.Event, Approval: one.Approval,
-					State: one.State, At: one.At, Tries: one.Tries, Next: one.Next, Error: one.Error, Count: one.Count,
-				}
-				if !one.Task.IsZero() {
-					item.Task = one.Task.String()
-				}
-				out.Items = append(out.Items, item)
-			}
+		if !s.Task.IsZero() {
+			item.Task = s.Task.String()
 		}
-		if cursor = next; next == "" || len(out.Items) == q.Limit {
-			break
-		}
-	}
-	if cursor != "" {
-		out.Next = prefix + cursor
-	}
-	return out, nil
+		return item, q.Route == "" || q.Route == s.Route
+	})
+	return out, err
 }

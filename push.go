@@ -12,9 +12,7 @@ import (
 	"math"
 	"net/http"
 	"net/netip"
-	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -28,7 +26,6 @@ import (
 	"a2a-server/internal/tlsfiles"
 	"a2a-server/store"
 	"a2a-server/task"
-	"a2a-server/task/engine"
 	"a2a-server/task/outbox"
 	"a2a-server/task/push"
 )
@@ -195,66 +192,33 @@ func (t *pushTokens) sign(_ context.Context, n *push.Notification, h http.Header
 	return nil
 }
 
-const (
-	// lookedAt is how many webhooks a request looks at, in all tenants: the webhooks of a
-	// tenant are found among those of all tenants.
-	lookedAt = 2000
-	lookPage = 200
-)
-
 // webhooks lists the webhooks of tasks that by oversees. A page may be empty and not the last.
-func (s *Server) webhooks(ctx context.Context, by auth.Principal, q client.WebhookQuery) (client.WebhookPage, error) {
-	out, none := client.WebhookPage{Items: []client.Webhook{}, Off: s.push == nil}, client.WebhookPage{}
-	now := s.given.Now()
-	scope := engine.ScopeFor(by, auth.Oversee)
-	if q.Anonymous {
-		if err := by.May(auth.Admin); err != nil {
-			return none, err
-		}
-		scope = engine.ScopeFor(auth.Anonymous(), auth.Read)
+func (s *Server) webhooks(ctx context.Context, by auth.Principal, q client.WebhookQuery) (out client.WebhookPage, err error) {
+	scope, err := overseen(by, q.Anonymous, q.State, "active", "retrying", "dead", "damaged")
+	if err != nil {
+		return out, err
 	}
-	if known := []string{"", "active", "retrying", "dead", "damaged"}; !slices.Contains(known, q.State) {
-		return none, task.Invalid("state", "is not one of active, retrying, dead and damaged")
-	}
-	var of push.Query
+	var selected push.Query
 	if q.Task != "" {
 		var ok bool
-		if of.Task, ok = store.ParseTaskID(q.Task); !ok {
-			return none, task.ErrTaskNotFound
+		if selected.Task, ok = store.ParseTaskID(q.Task); !ok {
+			return out, task.ErrTaskNotFound
 		}
-		_, err := s.store.handle.Read(ctx, scope, of.Task, store.After(math.MaxInt64), store.Limit{Events: 1, Bytes: 1})
+		_, err := s.store.handle.Read(ctx, scope, selected.Task, store.After(math.MaxInt64), store.Limit{Events: 1, Bytes: 1})
 		if errors.Is(err, store.ErrNotFound) {
-			return none, task.ErrTaskNotFound
+			return out, task.ErrTaskNotFound
 		}
 	}
+	now := s.given.Now()
+	out.Off = s.push == nil
 	prefix := cursorPrefix("webhooks v1", q.State, q.Principal, strconv.FormatBool(q.Anonymous))
-	var err error
-	if of.Cursor, err = openCursor(prefix, q.Cursor); err != nil {
-		return none, err
-	}
-	for range lookedAt / lookPage {
-		// No more than fit, so that none between the page and its cursor is left out.
-		of.Limit = min(lookPage, q.Limit-len(out.Items))
-		states, next, err := push.List(ctx, s.store.handle, now, of)
-		switch {
-		case errors.Is(err, store.ErrCursor):
-			return none, errCursor()
-		case err != nil:
-			return none, err
-		}
-		for i := range states {
-			if one := &states[i]; scope.Covers(one.Owner) && (q.State == "" || q.State == one.State) && (q.Principal == "" || one.SetBy(q.Principal)) {
-				out.Items = append(out.Items, webhookOf(one))
-			}
-		}
-		if of.Cursor = next; next == "" || len(out.Items) == q.Limit {
-			break
-		}
-	}
-	if of.Cursor != "" {
-		out.Next = prefix + of.Cursor
-	}
-	return out, nil
+	out.Items, out.Next, err = readPage(prefix, q.Cursor, q.Limit, func(cursor string, limit int) ([]push.State, string, error) {
+		selected.Cursor, selected.Limit = cursor, limit
+		return push.List(ctx, s.store.handle, now, selected)
+	}, func(w *push.State) (client.Webhook, bool) {
+		return webhookOf(w), scope.Covers(w.Owner) && (q.State == "" || q.State == w.State) && (q.Principal == "" || w.SetBy(q.Principal))
+	})
+	return out, err
 }
 
 // webhookOf returns a webhook as it is listed.
@@ -267,24 +231,4 @@ func webhookOf(s *push.State) client.Webhook {
 		w.SetBy = &client.Principal{Tenant: by.Tenant, Subject: by.Subject, Person: by.Person, Kind: string(by.Kind), Roles: by.Roles, Through: by.Chain, Method: by.Method}
 	}
 	return w
-}
-
-// cursorPrefix is the beginning of the cursors of a list with filters that the store does not
-// know. A cursor that was made for other filters is refused.
-func cursorPrefix(filters ...string) string {
-	sum := sha256.Sum256([]byte(strings.Join(filters, "\x00")))
-	return base64.RawURLEncoding.EncodeToString(sum[:6])
-}
-
-// openCursor returns the store's cursor in a cursor with a prefix.
-func openCursor(prefix, cursor string) (string, error) {
-	inner, ok := strings.CutPrefix(cursor, prefix)
-	if cursor != "" && (!ok || inner == "") {
-		return "", errCursor()
-	}
-	return inner, nil
-}
-
-func errCursor() error {
-	return task.Invalid("cursor", "is not a cursor of this list: begin again without a cursor")
 }
