@@ -87,7 +87,10 @@ func (s *Server) openPush() (err error) {
 	of := push.Config{
 		Store: s.store.handle, Secrets: s.sealer(), Client: s.push.client, Timeout: s.config.Push.Timeout, Log: s.log, Now: s.given.Now,
 		Unshared: s.authenticator == nil,
-		Legacy:   legacyTask, CrashPoint: s.given.CrashPoint,
+		Legacy:   legacyTask, View: func(ctx context.Context, id store.TaskID, seq uint64) (*task.View, error) {
+			return s.engine.ViewAt(ctx, id, seq)
+		},
+		CrashPoint: s.given.CrashPoint,
 	}
 	if s.config.Push.JWT {
 		of.Sign = s.pushTokens().sign

@@ -222,3 +222,21 @@ func (e *Engine) DeletePush(ctx context.Context, by auth.Principal, id ID, confi
 	}
 	return tasklog.Translate(e.turns.Changed(ctx, ScopeFor(by, auth.Push), id, rules.DeleteWebhook{ID: config, By: by}))
 }
+
+// maxPushLog is the largest log, in bytes, from which a task is built with its artifacts.
+const maxPushLog = 1 << 20
+
+// ViewAt returns a task as it was after an event, for a webhook of version 0.3. A large task is
+// without its artifacts, and a very large task without its history too.
+func (e *Engine) ViewAt(ctx context.Context, id ID, seq uint64) (*task.View, error) {
+	how := tasklog.Reading{View: true, Last: seq, Exact: true, Most: maxPushLog}
+	f, header, err := e.reader.Load(ctx, store.System(), id, how)
+	if err == nil && f == nil {
+		how.Most, how.NoArtifacts, how.NoHistory = 0, true, header.Size(true /* noBulk */) > maxPushLog
+		f, _, err = e.reader.Load(ctx, store.System(), id, how)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return f.View, nil
+}

@@ -4,8 +4,8 @@
 // # Rows
 //
 // The batch that asks or resolves an approval puts a row for each route that takes it
-// ([task.RowNotify]), so that a crash neither loses nor invents a message. A [Pump] has a worker
-// for each route, which sends one message at a time: a dead route holds up no other. The state
+// ([task.RowNotify]), so that a crash neither loses nor invents a message. Each route is a lane of
+// package task/outbox, which sends one message at a time: a dead route holds up no other. The state
 // of a route (its hour, its summary) is a row, too.
 //
 // # Guarantees
@@ -183,9 +183,6 @@ func (p *Pump) sweep(ctx context.Context) error {
 				return nil
 			}
 			err := p.remove(ctx, row)
-			if errors.Is(err, store.ErrDataLoss) {
-				return nil // its task is damaged; it does not keep the others
-			}
 			if err == nil {
 				p.cfg.Log.Warn().Str("task_id", row.Task.String()).Str("approval_id", n.Approval).Str("route", n.Route).
 					Msg("a notification is dropped, because its route is gone")
@@ -206,10 +203,7 @@ func (p *Pump) sweep(ctx context.Context) error {
 			return errStop
 		}
 		failed--
-		if err := p.remove(ctx, row); !errors.Is(err, store.ErrDataLoss) {
-			return err
-		}
-		return nil
+		return p.remove(ctx, row)
 	})
 }
 
@@ -243,7 +237,7 @@ func (p *Pump) failed(ctx context.Context) (n int, err error) {
 var errStop = errors.New("enough")
 
 // each calls f with the notifications in an index whose keys have a prefix, in their order, until f
-// returns an error. It skips damaged rows.
+// returns an error. Damaged rows, and damaged tasks whose rows f cannot change, do not hide others.
 func (p *Pump) each(ctx context.Context, index string, prefix []byte, f func(*store.Row, *task.Notification) error) error {
 	q := store.RowQuery{Kind: task.RowNotify, Index: index, Prefix: prefix, Limit: page}
 	for {
@@ -259,7 +253,7 @@ func (p *Pump) each(ctx context.Context, index string, prefix []byte, f func(*st
 			switch err := f(&rows.Rows[i], &n); {
 			case errors.Is(err, errStop):
 				return nil
-			case err != nil:
+			case err != nil && !errors.Is(err, store.ErrDataLoss):
 				return err
 			}
 		}

@@ -52,6 +52,7 @@ const (
 	maxRetries = 32 // workers of webhooks whose last try has failed
 	perCaller  = maxWorkers / 4
 	page       = 256 // rows
+	maxViews   = 4   // tasks that are built at once for webhooks of version 0.3
 )
 
 func backoff() outbox.Backoff {
@@ -85,6 +86,9 @@ type Config struct {
 	// Legacy encodes a task for webhooks of protocol version 0.3, in any goroutine. Nil: their
 	// notifications fail.
 	Legacy func(*task.View) ([]byte, error)
+	// View returns a task as it was after an event, without parts that would make it too large.
+	// Required with Legacy.
+	View func(ctx context.Context, id store.TaskID, seq uint64) (*task.View, error)
 	// Sign adds headers to the request of a notification whose webhook has no
 	// authentication of its own. Nil: none are added.
 	Sign func(ctx context.Context, n *Notification, h http.Header) error

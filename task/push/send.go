@@ -3,6 +3,7 @@ package push
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -65,6 +66,22 @@ func (j *job) send(ctx context.Context, w *task.Webhook, e *store.Event) (f *out
 		return nil, errOver
 	}
 	return d.post(ctx, w, secrets, n, "application/json"), nil
+}
+
+// legacy returns a task as it was after an event, for a webhook of version 0.3.
+func (d *Deliverer) legacy(ctx context.Context, id store.TaskID, seq uint64) ([]byte, error) {
+	if d.cfg.Legacy == nil {
+		return nil, errors.New("this server sends no notifications of version 0.3")
+	}
+	if d.box.Wait(d.views, ctx.Done()) == 1 {
+		return nil, ctx.Err()
+	}
+	defer func() { d.views <- struct{}{} }()
+	v, err := d.cfg.View(ctx, id, seq)
+	if err != nil {
+		return nil, err
+	}
+	return d.cfg.Legacy(v)
 }
 
 // post sends a notification.

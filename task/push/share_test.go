@@ -200,7 +200,7 @@ func testStopsWhileOthersEncode(t *testing.T) {
 	let := make(chan struct{})
 	var encoding atomic.Int64
 	w.start(true)
-	d, err := push.New(push.Config{Store: w.handle, Secrets: sealer{}, Client: &http.Client{Transport: transport(accept)}, Legacy: func(v *task.View) ([]byte, error) {
+	d, err := push.New(push.Config{Store: w.handle, Secrets: sealer{}, Client: &http.Client{Transport: transport(accept)}, View: w.engine.ViewAt, Legacy: func(v *task.View) ([]byte, error) {
 		encoding.Add(1)
 		<-let
 		return legacy(v)

@@ -136,7 +136,7 @@ func (w *world) start(idle bool) {
 // startPusher starts a deliverer and returns what stops it.
 func (w *world) startPusher(h store.Handle) (stop func()) {
 	w.t.Helper()
-	c := push.Config{Store: h, Secrets: sealer{}, Client: &http.Client{Transport: &http.Transport{}}, Log: zerolog.New(w.log), Legacy: legacy, Unshared: !w.shared}
+	c := push.Config{Store: h, Secrets: sealer{}, Client: &http.Client{Transport: &http.Transport{}}, Log: zerolog.New(w.log), Legacy: legacy, View: w.engine.ViewAt, Unshared: !w.shared}
 	if w.config != nil {
 		w.config(&c)
 	}

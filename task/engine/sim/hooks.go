@@ -29,6 +29,9 @@ func (plain) Open(sealed, _ []byte) ([]byte, error) { return sealed, nil }
 func (w *world) deliver(v *server, h store.Handle) {
 	d, err := push.New(push.Config{
 		Store: &watchedRows{Handle: h, w: w}, Secrets: plain{}, Client: &http.Client{Transport: &receivers{w: w, p: v.p}}, Legacy: legacyBody,
+		View: func(ctx context.Context, id store.TaskID, seq uint64) (*task.View, error) {
+			return v.engine.ViewAt(ctx, id, seq)
+		},
 		Timeout: hookTimeout, Log: zerolog.New(&logWatch{w: w, p: v.p}).Level(zerolog.WarnLevel), Now: v.p.Now, Host: v.p,
 		Random:     func() float64 { return float64(w.choices.Choose(Outcomes, 5)) / 5 },
 		CrashPoint: w.mayDie(v),

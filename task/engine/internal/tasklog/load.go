@@ -32,6 +32,7 @@ type Reading struct {
 	Most        uint64 // read only the header if the log has more bytes; 0: no limit
 	Keep        int    // lighten the view if it has more bytes; 0: never
 	Last        uint64 // fold a view up to this seq, unless a snapshot holds more; 0: to the end
+	Exact       bool   // up to Last, whatever a snapshot holds
 }
 
 // Reader reads tasks and folds them. It is safe for concurrent use.
@@ -72,10 +73,12 @@ func (r *Reader) Load(ctx context.Context, s store.Scope, id store.TaskID, how R
 	f := fold.New(id, p.Header.Context)
 	if p.Snapshot != nil {
 		folded, err := fold.Decode(p.Snapshot, p.Bulk, how.View)
-		if err == nil {
+		if err != nil {
+			r.env.Log.Warn().Err(err).Str("task_id", id.String()).Msg("snapshot cannot be read; the task is folded from its first event")
+		}
+		if err == nil && (!how.Exact || p.Header.Snapshot <= how.Last) {
 			f = folded
 		} else { // a snapshot is only a cache: the log has everything
-			r.env.Log.Warn().Err(err).Str("task_id", id.String()).Msg("snapshot cannot be read; the task is folded from its first event")
 			if p, err = r.env.Store.Read(ctx, s, id, store.After(0), limit); err != nil {
 				return nil, store.Header{}, err
 			}
@@ -83,7 +86,7 @@ func (r *Reader) Load(ctx context.Context, s store.Scope, id store.TaskID, how R
 	}
 	f.Omit(how.NoArtifacts, how.NoHistory)
 	first, end := p.Header, p.Header.Seq
-	if how.Last >= max(first.Snapshot, 1) {
+	if how.Exact || how.Last >= max(first.Snapshot, 1) {
 		first.Seq = min(how.Last, end)
 		first.Pub -= end - first.Seq // the private ones among these are added again below
 	}
