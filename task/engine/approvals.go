@@ -246,7 +246,7 @@ func (a *Approvals) change(ctx context.Context, by auth.Principal, id string, in
 	if !ok {
 		return approval.Unknown(id, nil)
 	}
-	_, err := a.core.turns.ChangeAs(ctx, turn.Sender{By: by, Via: approval.ViaAPI, Renew: a.renew}, a.scope(by, auth.Decide), of, in)
+	_, err := a.core.turns.ChangeAs(ctx, turn.Sender{By: by, Via: approval.ViaAPI, Renew: a.renew}, a.scope(by, auth.Decide), of, func(by auth.Principal) (rules.Input, error) { return in(by), nil })
 	if errors.Is(err, task.ErrTaskNotFound) || errors.Is(err, store.ErrNotFound) {
 		return approval.Unknown(id, nil)
 	}

@@ -97,17 +97,10 @@ func (e *Engine) SetPush(ctx context.Context, by auth.Principal, id ID, c PushCo
 		return PushConfig{}, err
 	}
 	scope := ScopeFor(by, auth.Push)
-	for range turn.MaxFreshen {
-		in, err := e.webhook(ctx, by, scope, id, &c, false /* created */)
-		if err != nil {
-			return PushConfig{}, tasklog.Translate(err)
-		}
-		_, err = e.turns.Change(ctx, scope, id, in)
-		if !errors.Is(err, rules.ErrWebhookChanged) {
-			return c, tasklog.Translate(err)
-		}
-	}
-	return PushConfig{}, fmt.Errorf("%w: the webhook changes faster than it can be replaced", ErrBusy)
+	_, err := e.turns.ChangeAs(ctx, turn.Sender{By: by}, scope, id, func(by auth.Principal) (rules.Input, error) {
+		return e.webhook(ctx, by, scope, id, &c, false /* created */)
+	})
+	return c, tasklog.Translate(err)
 }
 
 // webhook returns the input that sets a webhook, and gives c an id if it has none. created

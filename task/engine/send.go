@@ -162,19 +162,13 @@ func (e *Engine) followUp(ctx context.Context, s Send, raw []byte) (*Sent, error
 	}
 	sent := &Sent{Task: id, scope: ScopeFor(s.By, auth.Create)}
 	in := &rules.FollowUp{By: s.By, Message: s.Message, JSON: raw}
-	var l turn.Landed
-	err := rules.ErrWebhookChanged
-	for n := 0; n < turn.MaxFreshen && errors.Is(err, rules.ErrWebhookChanged); n++ {
+	l, err := e.turns.ChangeAs(ctx, turn.Sender{By: s.By, Via: approval.ViaA2A, Renew: s.Renew}, sent.scope, id, func(by auth.Principal) (_ rules.Input, err error) {
+		in.By = by
 		if s.Push != nil {
-			if in.Webhook, err = e.webhook(ctx, s.By, ScopeFor(s.By, auth.Push), id, s.Push, false /* created */); err != nil {
-				return nil, tasklog.Translate(err)
-			}
+			in.Webhook, err = e.webhook(ctx, s.By, ScopeFor(s.By, auth.Push), id, s.Push, false /* created */)
 		}
-		l, err = e.turns.ChangeAs(ctx, turn.Sender{By: s.By, Via: approval.ViaA2A, Renew: s.Renew}, sent.scope, id, func(by auth.Principal) rules.Input {
-			in.By = by
-			return in
-		})
-	}
+		return in, err
+	})
 	sent.Duplicate = errors.Is(err, rules.ErrDuplicate)
 	if err != nil && !errors.Is(err, rules.ErrNoChange) {
 		return nil, tasklog.Translate(err)

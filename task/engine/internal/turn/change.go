@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"a2a-server/auth"
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/engine/internal/env"
@@ -58,24 +59,74 @@ func Rests(h *store.Header) bool {
 // running and is notified. Change returns the place of the input once it is durable, or
 // [rules.ErrNoChange] if there was nothing to write.
 func (ts *Turns) Change(ctx context.Context, s store.Scope, id store.TaskID, in rules.Input) (Landed, error) {
-	for {
-		f, err := ts.reader.LoadTurn(ctx, s, id)
-		if err != nil {
-			return Landed{}, err
+	return ts.change(ctx, Sender{}, s, id, func(auth.Principal) (rules.Input, error) { return in, nil })
+}
+
+// maxOutdated is how often a change begins again because its sender, a tool or a webhook has changed.
+const maxOutdated = 8
+
+// change is the only loop of a change. Each round loads the task, makes the draft, authenticates the
+// sender again, and appends the draft. The next round begins from the task as it is then:
+//
+//   - after a conflict, as often as it takes: another change was written;
+//   - after an input that the task cannot continue with: the input is written unchanged, and the turn
+//     that follows meets the same problem, so that the task fails, and not the sender of the input;
+//   - at most [maxOutdated] times after approvals, the sender or a webhook were out of date. Approvals
+//     are brought up to date by a round of its own, which stays even if the decision is then refused.
+func (ts *Turns) change(ctx context.Context, who Sender, s store.Scope, id store.TaskID, input func(auth.Principal) (rules.Input, error)) (Landed, error) {
+	by, refresh, advance := who.By, false, true
+	for outdated := 0; outdated < maxOutdated; {
+		var in rules.Input = rules.Refresh{}
+		var proof func(context.Context) error
+		now := by
+		if !refresh {
+			var err error
+			if in, err = input(by); err != nil {
+				return Landed{}, err
+			}
+			proof = ts.proof(who, id, in, by, &now)
 		}
-		var l Landed
-		if f.Header.Phase == store.Parked {
-			l, err = ts.wakeUp(ctx, s, f, in)
-		} else {
-			l, err = ts.write(ctx, s, f, in)
-		}
-		if !errors.Is(err, store.ErrConflict) {
+		l, err := ts.round(ctx, s, id, in, proof, advance)
+		advance = !stuck(err)
+		switch {
+		case !advance:
+		case errors.Is(err, store.ErrConflict):
+			if ctx.Err() != nil {
+				return Landed{}, fmt.Errorf("change task %s: %w", id, context.Cause(ctx))
+			}
+		case refresh:
+			if err != nil && !errors.Is(err, rules.ErrNoChange) {
+				return Landed{}, err
+			}
+			refresh = false
+		case errors.Is(err, rules.ErrStale):
+			refresh = true
+			outdated++
+		case errors.Is(err, errRenewed):
+			by = now
+			outdated++
+		case errors.Is(err, rules.ErrWebhookChanged):
+			outdated++
+		default:
+			if err == nil && who.Renew != nil {
+				ts.env.Accepted(ctx, by)
+			}
 			return l, err
 		}
-		if err := ctx.Err(); err != nil {
-			return Landed{}, fmt.Errorf("change task %s: %w", id, context.Cause(ctx))
-		}
 	}
+	return Landed{}, fmt.Errorf("%w: its tools, webhooks or the roles of the caller change faster than the request can count", scheduler.ErrBusy)
+}
+
+// round makes a draft of an input for a task as it is now, and appends it.
+func (ts *Turns) round(ctx context.Context, s store.Scope, id store.TaskID, in rules.Input, proof func(context.Context) error, advance bool) (Landed, error) {
+	f, err := ts.reader.LoadTurn(ctx, s, id)
+	switch {
+	case err != nil:
+		return Landed{}, err
+	case f.Header.Phase == store.Parked:
+		return ts.takeOver(ctx, s, f, in, proof, advance)
+	}
+	return ts.write(ctx, s, f, in, proof)
 }
 
 // Changed is Change without [rules.ErrNoChange], for senders that do not need it.
@@ -88,7 +139,7 @@ func (ts *Turns) Changed(ctx context.Context, s store.Scope, id store.TaskID, in
 }
 
 // write writes an input to a task that is live or final.
-func (ts *Turns) write(ctx context.Context, s store.Scope, f *fold.Fold, in rules.Input) (Landed, error) {
+func (ts *Turns) write(ctx context.Context, s store.Scope, f *fold.Fold, in rules.Input, proof func(context.Context) error) (Landed, error) {
 	d, err := rules.On(ts.env.Rules(), rules.At{Ctx: ctx, Now: ts.env.Now(), Holds: ts.Calls.Held(f.Header.Fence), Held: ts.env.Held(), Grants: &rules.Grants{Owner: f.Header.Owner, Store: ts.env.Store}, Current: ts.env.Current}, f, in)
 	if err != nil {
 		return Landed{}, err
@@ -99,11 +150,8 @@ func (ts *Turns) write(ctx context.Context, s store.Scope, f *fold.Fold, in rule
 	if err := d.KeepLive(); err != nil {
 		return Landed{}, err
 	}
-	if err := still(ctx, in); err != nil {
-		return Landed{}, err
-	}
 	var t *Turn
-	r, err := ts.env.Append(ctx, ts.batch(d, s, nil), "", func(r store.Receipt, err error) {
+	r, err := ts.commit(ctx, s, d, proof, func(r store.Receipt, err error) {
 		if err != nil {
 			return
 		}
@@ -132,25 +180,8 @@ func (ts *Turns) write(ctx context.Context, s store.Scope, f *fold.Fold, in rule
 	return Landed{r.Last, t}, err
 }
 
-// wakeUp writes an input to a parked task and continues the task from there.
-func (ts *Turns) wakeUp(ctx context.Context, s store.Scope, f *fold.Fold, in rules.Input) (Landed, error) {
-	l, err := ts.takeOver(ctx, s, f, in, true /* advance */)
-	if !stuck(err) {
-		return l, err
-	}
-	// If the task cannot continue with the input, the task fails, not the sender of the
-	// input: the input is written unchanged, and the turn that follows meets the same
-	// problem.
-	if f, err = ts.reader.LoadTurn(ctx, s, f.Header.Task); err != nil {
-		return Landed{}, err
-	}
-	if f.Header.Phase != store.Parked {
-		return Landed{}, store.ErrConflict
-	}
-	return ts.takeOver(ctx, s, f, in, false /* advance */)
-}
-
-func (ts *Turns) takeOver(ctx context.Context, s store.Scope, f *fold.Fold, in rules.Input, advance bool) (Landed, error) {
+// takeOver writes an input to a parked task and continues the task from there.
+func (ts *Turns) takeOver(ctx context.Context, s store.Scope, f *fold.Fold, in rules.Input, proof func(context.Context) error, advance bool) (Landed, error) {
 	t := ts.newTurn(f.Header.Task, f.Header.Owner)
 	t.take(f)
 	d, err := rules.On(ts.env.Rules(), t.at(ctx), f, in)
@@ -162,11 +193,7 @@ func (ts *Turns) takeOver(ctx context.Context, s store.Scope, f *fold.Fold, in r
 		return Landed{}, err
 	}
 	if d.Rests() {
-		if err := still(ctx, in); err != nil {
-			t.cancel(nil)
-			return Landed{}, err
-		}
-		r, err := ts.env.Append(ctx, ts.batch(d, s, nil), "", func(r store.Receipt, err error) {
+		r, err := ts.commit(ctx, s, d, proof, func(r store.Receipt, err error) {
 			if err == nil {
 				d.Committed(r)
 				ts.committed(d)
@@ -184,12 +211,8 @@ func (ts *Turns) takeOver(ctx context.Context, s store.Scope, f *fold.Fold, in r
 		t.cancel(nil)
 		return Landed{}, err
 	}
-	if err := still(ctx, in); err != nil {
-		ts.Scheduler.Release(&t.place, run)
-		return Landed{}, err
-	}
 	d.TakeOver()
-	r, err := ts.env.Append(ctx, ts.batch(d, s, nil), "", func(r store.Receipt, err error) {
+	r, err := ts.commit(ctx, s, d, proof, func(r store.Receipt, err error) {
 		if err == nil {
 			ts.env.At(env.PointWoken)
 		}

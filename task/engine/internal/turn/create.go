@@ -16,7 +16,7 @@ import (
 // the disk after it. The error is that of the store if it refuses the batch.
 func (ts *Turns) Create(ctx context.Context, scope store.Scope, n rules.New) (Landed, store.Disk, error) {
 	l, used, err := ts.create(ctx, scope, n, true /* advance */)
-	if stuck(err) || errors.Is(err, store.ErrConflict) { // see wakeUp; or a grant was used or revoked in the meantime
+	if stuck(err) || errors.Is(err, store.ErrConflict) { // see Turns.change; or a grant was used or revoked in the meantime
 		l, used, err = ts.create(ctx, scope, n, false /* advance */)
 	}
 	return l, used, err

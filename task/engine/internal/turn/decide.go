@@ -4,13 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 
 	"a2a-server/approval"
 	"a2a-server/auth"
 	"a2a-server/store"
 	"a2a-server/task"
-	"a2a-server/task/engine/internal/scheduler"
 	"a2a-server/task/engine/internal/tasklog"
 	"a2a-server/task/internal/rules"
 )
@@ -30,32 +28,14 @@ type DecisionInput struct {
 
 // Decide applies decisions. When it returns nil they are durable, and the task continues.
 func (ts *Turns) Decide(ctx context.Context, d DecisionInput) error {
-	_, err := ts.ChangeAs(ctx, Sender{By: d.By, Via: d.Via, Renew: d.Renew}, d.Scope, d.Task, func(by auth.Principal) rules.Input {
-		return rules.Decisions{By: by, Via: d.Via, List: d.Answers}
+	_, err := ts.ChangeAs(ctx, Sender{By: d.By, Via: d.Via, Renew: d.Renew}, d.Scope, d.Task, func(by auth.Principal) (rules.Input, error) {
+		return rules.Decisions{By: by, Via: d.Via, List: d.Answers}, nil
 	})
 	if errors.Is(err, rules.ErrNoChange) {
 		return nil
 	}
 	return tasklog.Translate(err)
 }
-
-// renewed is an input that authenticates its sender again right before the commit.
-type renewed struct {
-	rules.Input
-	still func(context.Context) error
-}
-
-// still authenticates the sender of an input again, if it has one with a Renewal.
-func still(ctx context.Context, in rules.Input) error {
-	if r, ok := in.(renewed); ok {
-		return r.still(ctx)
-	}
-	return nil
-}
-
-// errRenewed means that the sender of an input is another principal, or has other roles, than
-// when its draft was made.
-var errRenewed = errors.New("the principal has changed")
 
 // A Renewal authenticates a caller again, with the errors of an [auth.Authenticator].
 type Renewal func(context.Context) (auth.Principal, error)
@@ -67,10 +47,10 @@ type Sender struct {
 	Renew Renewal // nil: By counts as it is
 }
 
-// ChangeAs is changeFresh for inputs of a principal. The rules have seen the principal as it is
-// when the input is committed. It logs whom they do not let decide.
-func (ts *Turns) ChangeAs(ctx context.Context, who Sender, s store.Scope, id store.TaskID, in func(auth.Principal) rules.Input) (Landed, error) {
-	l, err := ts.changeRenewed(ctx, who, s, id, in)
+// ChangeAs applies an input of a principal, like [Turns.Change]. input makes it, for the principal as
+// it is at the commit. ChangeAs logs whom the rules do not let decide.
+func (ts *Turns) ChangeAs(ctx context.Context, who Sender, s store.Scope, id store.TaskID, input func(auth.Principal) (rules.Input, error)) (Landed, error) {
+	l, err := ts.change(ctx, who, s, id, input)
 	refused, ok := errors.AsType[*approval.Error](err)
 	if ok && refused.Barred != "" {
 		ts.refused(who, id, refused.ID, refused.Barred)
@@ -84,53 +64,38 @@ func (ts *Turns) ChangeAs(ctx context.Context, who Sender, s store.Scope, id sto
 	return l, err
 }
 
-func (ts *Turns) changeRenewed(ctx context.Context, who Sender, s store.Scope, id store.TaskID, in func(auth.Principal) rules.Input) (Landed, error) {
+// errRenewed means that the sender of an input is another principal, or has other roles, than
+// when its draft was made.
+var errRenewed = errors.New("the principal has changed")
+
+// proof authenticates the sender of an input again; now gets the sender if it has changed. Nil: the
+// sender counts as it is.
+func (ts *Turns) proof(who Sender, id store.TaskID, in rules.Input, by auth.Principal, now *auth.Principal) func(context.Context) error {
 	if who.Renew == nil {
-		return ts.changeFresh(ctx, s, id, in(who.By))
+		return nil
 	}
-	by := who.By
-	for range MaxFreshen {
-		input := in(by)
-		l, err := ts.changeFresh(ctx, s, id, renewed{input, func(ctx context.Context) error {
-			now, err := who.Renew(ctx)
-			if err != nil {
-				if m, is := input.(*rules.FollowUp); !is || m.Decides() {
-					ts.refused(who, id, "", "their credential is no longer valid")
-				}
-				return err
+	return func(ctx context.Context) (err error) {
+		if *now, err = who.Renew(ctx); err != nil {
+			if m, is := in.(*rules.FollowUp); !is || m.Decides() {
+				ts.refused(who, id, "", "their credential is no longer valid")
 			}
-			if !now.Equal(by) {
-				by = now
-				return errRenewed
-			}
-			return nil
-		}})
-		if err == nil {
-			ts.env.Accepted(ctx, by)
+			return err
 		}
-		if !errors.Is(err, errRenewed) {
-			return l, err
+		if !now.Equal(by) {
+			return errRenewed
 		}
+		return nil
 	}
-	return Landed{}, fmt.Errorf("%w: the roles of the caller change faster than it can decide", scheduler.ErrBusy)
 }
 
-// MaxFreshen is how often approvals are refreshed before one decision: each time, a tool
-// has changed since the last time.
-const MaxFreshen = 8
-
-// changeFresh is Change for decisions: before they are applied, overdue approvals expire,
-// and questions about a tool that has changed are asked again. Both are written even if
-// the decision is then refused.
-func (ts *Turns) changeFresh(ctx context.Context, s store.Scope, id store.TaskID, in rules.Input) (Landed, error) {
-	for range MaxFreshen {
-		l, err := ts.Change(ctx, s, id, in)
-		if !errors.Is(err, rules.ErrStale) {
-			return l, err
-		}
-		if err := ts.Changed(ctx, s, id, rules.Refresh{}); err != nil {
-			return Landed{}, err
+// commit appends a draft, after proof, the last word on the rights of its sender. It is nil for an
+// input without a sender. then gets the outcome in each case.
+func (ts *Turns) commit(ctx context.Context, s store.Scope, d *rules.Draft, proof func(context.Context) error, then func(store.Receipt, error)) (store.Receipt, error) {
+	if proof != nil {
+		if err := proof(ctx); err != nil {
+			then(store.Receipt{}, err)
+			return store.Receipt{}, err
 		}
 	}
-	return Landed{}, fmt.Errorf("%w: the tools change faster than their calls can be decided", scheduler.ErrBusy)
+	return ts.env.Append(ctx, ts.batch(d, s, nil), "", then)
 }

@@ -107,7 +107,7 @@ func (ts *Turns) announce(id store.TaskID, waits func() bool) (announced bool, e
 		if err != nil || !waits() {
 			return false, err
 		}
-		_, err = ts.write(ts.env.Ctx, store.System(), f, rules.Queued{})
+		_, err = ts.write(ts.env.Ctx, store.System(), f, rules.Queued{}, nil)
 		switch {
 		case err == nil:
 			ts.queued(id)
