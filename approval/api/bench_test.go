@@ -50,7 +50,7 @@ func (w *world) reject(all []approval.Approval) {
 		byTask[a.Task] = append(byTask[a.Task], approval.Decision{ID: a.ID, Digest: a.Digest, Type: approval.Reject})
 	}
 	for _, answers := range byTask {
-		if err := w.Approvals().DecideAll(w.t.Context(), olga, answers); err != nil {
+		if _, err := w.Approvals().DecideAll(w.t.Context(), olga, answers); err != nil {
 			w.t.Fatal(err)
 		}
 	}

@@ -217,26 +217,20 @@ func (s *Service) decideTask(ctx context.Context, c Caller, list []client.BatchD
 		answers[i] = approval.Decision{ID: d.ID, Type: approval.DecisionType(d.Decision.Decision), Args: d.Arguments, Response: d.Response, Reason: d.Reason, Digest: d.Digest, Grant: grantRequestOf(d.Grant)}
 	}
 	of := s.approvals(c)
-	already := make([]bool, len(list))
-	for i := range list { // only for the response: the engine decides
-		before, err := of.Get(ctx, c.By, list[i].ID)
-		already[i] = err == nil && (before.State != approval.Pending || before.Repeats(answers[i], c.By))
-	}
-	if err := decided(of.DecideAll(ctx, c.By, answers)); err != nil {
+	already, err := of.DecideAll(ctx, c.By, answers)
+	before := err != nil // the decision had been made before, if its error is none here
+	if err := decided(err); err != nil {
 		return nil, err
 	}
 	out := make([]client.Decided, len(list))
 	for i := range list {
-		out[i] = client.Decided{Already: already[i], Caller: principal(c.By)}
+		out[i] = client.Decided{Already: before || already[i], Caller: principal(c.By)}
 		a, err := of.Get(ctx, c.By, list[i].ID)
 		if err != nil {
 			continue // the decision stays
 		}
 		whole := s.seen(c, of, a, sight.Approval)
 		out[i].Approval = &whole
-		if r := a.Resolution; r != nil && (r.By.Tenant != c.By.Tenant || r.By.Subject != c.By.Subject) && a.Voted(c.By) == nil {
-			out[i].Already = true // another decider was faster
-		}
 		if whole.RequesterRevoked && a.State != approval.Rejected {
 			s.cfg.Log.Warn().Str("task_id", a.Task).Str("approval_id", a.ID).Str("subject", a.Requester.Subject).Str("decided_by", c.By.Subject).
 				Msg("a call was approved whose requester's credential is no longer valid")

@@ -328,30 +328,31 @@ func (a *Approvals) Around(ctx context.Context, ans *ReadReservation, one *appro
 }
 
 // DecideAll decides several approvals of one task: either all of the decisions count, or none.
-// Otherwise it is [Approvals.Decide].
-func (a *Approvals) DecideAll(ctx context.Context, by auth.Principal, answers []approval.Decision) error {
+// already says of each whether it had been made before. Otherwise it is [Approvals.Decide].
+func (a *Approvals) DecideAll(ctx context.Context, by auth.Principal, answers []approval.Decision) (already []bool, err error) {
 	if err := a.may(by, auth.Decide); err != nil {
-		return err
+		return nil, err
 	}
 	if len(answers) == 0 {
-		return nil
+		return nil, nil
 	}
 	of, ok := taskOf(answers[0].ID)
 	for i := range answers {
 		answers[i].ByCall = false
 		if one, known := taskOf(answers[i].ID); !ok || !known || one != of {
-			return approval.Unknown(answers[i].ID, nil)
+			return nil, approval.Unknown(answers[i].ID, nil)
 		}
 	}
+	already = make([]bool, len(answers))
 	via := approval.ViaAPI
 	if a.program {
 		via = approval.ViaProvider
 	}
-	err := a.core.turns.Decide(ctx, DecisionInput{By: by, Via: via, Scope: a.scope(by, auth.Decide), Task: of, Answers: answers, Renew: a.renew})
+	err = a.core.turns.Decide(ctx, DecisionInput{By: by, Via: via, Scope: a.scope(by, auth.Decide), Task: of, Answers: answers, Already: already, Renew: a.renew})
 	if errors.Is(err, task.ErrTaskNotFound) {
-		return approval.Unknown(answers[0].ID, nil)
+		return nil, approval.Unknown(answers[0].ID, nil)
 	}
-	return err
+	return already, err
 }
 
 // Decide decides an approval. When it returns nil the decision is durable, and the task
@@ -360,7 +361,8 @@ func (a *Approvals) DecideAll(ctx context.Context, by auth.Principal, answers []
 // are those of [Engine.Decide]; the reason of an *approval.Error says why the decision does
 // not count. A principal that may decide no approvals gets an *[auth.DeniedError].
 func (a *Approvals) Decide(ctx context.Context, by auth.Principal, answer approval.Decision) error {
-	return a.DecideAll(ctx, by, []approval.Decision{answer})
+	_, err := a.DecideAll(ctx, by, []approval.Decision{answer})
+	return err
 }
 
 // Watch returns a channel that receives a value after an approval that by may review is

@@ -30,7 +30,7 @@ func TestResponseInAnyForm(t *testing.T) {
 			}
 			respond := func(i int) {
 				t.Helper()
-				w.must(w.engine.Approvals().DecideAll(w.ctx(), bob, []approval.Decision{{ID: asked[i].ID, Type: approval.Respond, Response: json.RawMessage(response)}}))
+				w.must(w.engine.Approvals().Decide(w.ctx(), bob, approval.Decision{ID: asked[i].ID, Type: approval.Respond, Response: json.RawMessage(response)}))
 				synctest.Wait()
 			}
 			respond(0)

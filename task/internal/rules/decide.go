@@ -21,6 +21,17 @@ type Decisions struct {
 	By   auth.Principal
 	Via  string // a Via constant of package approval
 	List []approval.Decision
+	// Already gets, for each of List, whether it had been made before. Nil: nobody asks.
+	Already []bool
+}
+
+// repeats notes the decisions that had been made before.
+func (in Decisions) repeats(all []approval.Matched) {
+	for i := range in.Already {
+		in.Already[i] = slices.ContainsFunc(all, func(x approval.Matched) bool {
+			return x.Decision.ID == in.List[i].ID && (x.Settled || x.Approval.Repeats(x.Decision, in.By))
+		})
+	}
 }
 
 func (in Decisions) put(d *Draft) error { return d.decide(in, nil) }
@@ -142,6 +153,7 @@ func (d *Draft) decide(in Decisions, received *event.MessageReceived) error {
 	if err != nil {
 		return err
 	}
+	in.repeats(decisions)
 	decisions = slices.DeleteFunc(decisions, func(x approval.Matched) bool { return x.Settled })
 	looks, edits := make([]look, len(decisions)), make([]examined, len(decisions))
 	for i := range decisions {

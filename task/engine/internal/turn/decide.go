@@ -20,6 +20,7 @@ type DecisionInput struct {
 	Scope   store.Scope // with which the approvals were read
 	Task    store.TaskID
 	Answers []approval.Decision
+	Already []bool // see [rules.Decisions]
 	// Renew, if set, authenticates By again. It is called right before the decision is
 	// committed: a credential that has been revoked by then decides nothing, and roles count
 	// as they are then. Its error is returned.
@@ -29,7 +30,7 @@ type DecisionInput struct {
 // Decide applies decisions. When it returns nil they are durable, and the task continues.
 func (ts *Turns) Decide(ctx context.Context, d DecisionInput) error {
 	_, err := ts.ChangeAs(ctx, Sender{By: d.By, Via: d.Via, Renew: d.Renew}, d.Scope, d.Task, func(by auth.Principal) (rules.Input, error) {
-		return rules.Decisions{By: by, Via: d.Via, List: d.Answers}, nil
+		return rules.Decisions{By: by, Via: d.Via, List: d.Answers, Already: d.Already}, nil
 	})
 	if errors.Is(err, rules.ErrNoChange) {
 		return nil
