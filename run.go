@@ -13,6 +13,7 @@ import (
 	"a2a-server/a2a"
 	"a2a-server/internal/app/config"
 	"a2a-server/internal/httpd"
+	"a2a-server/store"
 	"a2a-server/task/engine"
 )
 
@@ -90,8 +91,8 @@ func (s *Server) Run(ctx context.Context) error {
 		s.log.Error().Err(why).Msg("shutting down, because it cannot continue")
 	}
 	err := r.shutdown(lasting)
-	if why == nil {
-		why = r.store.err() // it may have failed since the last look
+	if failure := r.store.err(); why == nil && errors.Is(failure, store.ErrDamaged) {
+		why = failure // since the last look
 	}
 	return errors.Join(why, err)
 }
