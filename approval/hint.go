@@ -90,6 +90,14 @@ func (a *Approval) Question() string {
 	return strings.TrimSpace(a.Notes + " " + mayRun(a.Tool, a.MaskedArgs()))
 }
 
+// Summary is [Approval.Question] without the arguments that it lists.
+func (a *Approval) Summary() string {
+	if a.Hint != "" || a.Kind != KindCall {
+		return a.Words()
+	}
+	return strings.TrimSpace(fmt.Sprintf("%s May the tool %s run?", a.Notes, quote(a.Tool)))
+}
+
 // mayRun asks about a call without a hint.
 func mayRun(name string, raw json.RawMessage) string {
 	args, err := strictjson.DecodeObject(raw)

@@ -81,8 +81,8 @@ type Approval struct {
 	// are large. Then Digest is empty, and May nil unless the caller may not decide: the detail has all.
 	Cut      bool            `json:"cut,omitempty"`
 	Digest   string          `json:"digest,omitempty"` // of the question; a decision repeats it. Empty: the caller sees masked or cut arguments
-	Hint     string          `json:"hint,omitempty"`   // the words of gates and the tool, for a person; empty: none
-	Notes    string          `json:"notes,omitempty"`  // the server's own, such as that the call may have run
+	Hint     string          `json:"hint,omitempty"`   // explains the approval to a person
+	Words    string          `json:"words,omitempty"`  // the hint as far as it says more than the tool and its arguments
 	Payload  json.RawMessage `json:"payload,omitempty"`
 	Question string          `json:"question,omitempty"` // of a running tool: "confirm", "outcome", "question", "form" or "auth"
 	Schema   json.RawMessage `json:"schema,omitempty"`   // JSON Schema of a response

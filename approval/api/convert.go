@@ -35,7 +35,7 @@ func gateOf(a *approval.Approval) string { return strings.TrimPrefix(a.Terms.Gat
 func (s *Service) whole(a *approval.Approval) client.Approval {
 	out := client.Approval{
 		ID: a.ID, Kind: client.Kind(a.Kind), State: client.State(a.State), Task: a.Task, Context: a.Context, Call: a.Call, Agent: a.Agent, Tool: a.Tool,
-		Arguments: a.Args, Digest: a.Digest, Hint: a.Hint, Notes: a.Notes, Payload: a.Payload, Question: a.AskKind, Schema: a.Schema,
+		Arguments: a.Args, Digest: a.Digest, Hint: a.Question(), Words: a.Words(), Payload: a.Payload, Question: a.AskKind, Schema: a.Schema,
 		Gate: gateOf(a), Risk: string(a.Risk()), Destructive: a.Terms.Destructive, FourEyes: a.Terms.FourEyes, Approvers: approversOf(a.Approvers()),
 		Grants: grantTermsOf(a), Decisions: []client.DecisionType{}, Requester: principal(a.Requester), RequesterRevoked: s.revoked(a.Requester),
 		Votes: votesOf(a), Human: a.Terms.Human, Requested: a.Asked, Deadline: a.Deadline, Reminded: a.Reminded, Escalated: a.Escalated, Supersedes: a.Supersedes,

@@ -66,7 +66,7 @@ const (
 // cut leaves out of an approval of a list what is too large for a list. Such an approval has no digest
 // and no permission to decide, so that nobody decides what was not shown whole.
 func cut(a *client.Approval) {
-	values, texts := []*json.RawMessage{&a.Payload, &a.Schema}, []*string{&a.Hint, &a.Notes, &a.Description}
+	values, texts := []*json.RawMessage{&a.Payload, &a.Schema}, []*string{&a.Hint, &a.Words, &a.Description}
 	if r := a.Resolution; r != nil {
 		values, texts = append(values, &r.Arguments, &r.Response), append(texts, &r.Reason)
 	}

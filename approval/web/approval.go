@@ -136,7 +136,7 @@ func (v *visit) approvalPage(d *client.ApprovalDetail) *approvalPage {
 	a := &d.Approval
 	a.May = &d.May
 	p := &approvalPage{
-		row: v.rowOf(a), A: a, Crumb: runs(shorten(titleOf(a).heading(), 60)), Kind: string(a.Kind), Args: tree(a.Arguments), JSON: indented(a.Arguments), Words: v.longText(wordsOf(a)), Description: v.longText(a.Description),
+		row: v.rowOf(a), A: a, Crumb: runs(shorten(titleOf(a).heading(), 60)), Kind: string(a.Kind), Args: tree(a.Arguments), JSON: indented(a.Arguments), Words: v.longText(a.Words), Description: v.longText(a.Description),
 		Chain: chain(a), Approvers: decidedBy(a), Votes: v.votes(a), Earlier: d.Earlier, May: d.May, Can: map[string]bool{}, Task: a.Task,
 		Run: d.Run, Gates: askedBy(d), Stricter: strings.Join(d.Stricter, "; "), EscalatedTo: strings.Join(a.EscalatedTo, ", "),
 	}

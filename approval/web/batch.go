@@ -52,7 +52,7 @@ func showBatch(v *visit) error {
 			continue
 		}
 		d.Approval.May = &d.May
-		one := batchItem{row: v.rowOf(&d.Approval), Args: tree(d.Approval.Arguments), Words: lines(wordsOf(&d.Approval))}
+		one := batchItem{row: v.rowOf(&d.Approval), Args: tree(d.Approval.Arguments), Words: lines(d.Approval.Words)}
 		switch a := &d.Approval; {
 		case a.State != client.Pending:
 			one.Why = fmt.Sprintf("%s already, by %s", one.State.Word, one.By)
@@ -112,7 +112,7 @@ func sameCalls(items []batchItem) string {
 }
 
 // bytesOf returns how much a person reads about a call.
-func bytesOf(a *client.Approval) int { return len(a.Arguments) + len(wordsOf(a)) }
+func bytesOf(a *client.Approval) int { return len(a.Arguments) + len(a.Words) }
 
 func decideBatch(v *visit) error {
 	f := v.r.PostForm

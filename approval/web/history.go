@@ -83,7 +83,7 @@ func entryOf(v *visit, e *client.AuditEntry) entry {
 		one.Approval = v.link("/approvals/" + url.PathEscape(e.Approval))
 		if a, err := v.cfg.Service.Listed(v.ctx(), v.Caller, e.Approval); err == nil {
 			if r := a.Resolution; r != nil && r.Arguments != nil { // it ran with these arguments, and the hint names the arguments before
-				a.Arguments, a.Hint = r.Arguments, ""
+				a.Arguments, a.Words = r.Arguments, ""
 			}
 			heading := titleOf(&a)
 			one.Title = &heading

@@ -169,7 +169,7 @@ const titleLength, titleValue, titlePairs = 120, 60, 4
 // titleOf returns the sentence of an approval: that of its gate or tool, or else the tool and
 // its arguments.
 func titleOf(a *client.Approval) title {
-	hint, _, _ := strings.Cut(a.Hint, "\n")
+	hint, _, _ := strings.Cut(a.Words, "\n")
 	if hint != "" && (a.Kind != client.KindOutcome || a.Question != "") {
 		return title{Lead: runs(shorten(hint, titleLength))}
 	}
@@ -197,10 +197,6 @@ func titleOf(a *client.Approval) title {
 	}
 	return t
 }
-
-// wordsOf returns the words of the server, the gate and the tool about a call; "": none beyond its
-// arguments.
-func wordsOf(a *client.Approval) string { return strings.TrimSpace(a.Notes + "\n" + a.Hint) }
 
 // gateName is a gate in words.
 func gateName(name string) string {

@@ -16,11 +16,11 @@ import (
 func (s *site) digestOf(id string) (digest, hint string) {
 	s.t.Helper()
 	code, stdout, stderr := s.run("approvals", "show", id, "--anonymous", "-o", "json")
-	var shown struct{ Approval struct{ Digest, Hint, Notes string } }
+	var shown struct{ Approval struct{ Digest, Hint string } }
 	if err := json.Unmarshal([]byte(stdout), &shown); err != nil || code != 0 || shown.Approval.Digest == "" {
 		s.t.Fatalf("show exits with %d: %v: %s%s", code, err, stdout, stderr)
 	}
-	return shown.Approval.Digest, shown.Approval.Notes + shown.Approval.Hint
+	return shown.Approval.Digest, shown.Approval.Hint
 }
 
 // askedAgain returns the id of the approval that a restored task waits for, its second one.

@@ -54,7 +54,7 @@ func desk(ctx context.Context, approvals *engine.Approvals, by auth.Principal, l
 		for i := range page.Approvals {
 			if a := &page.Approvals[i]; shown[a.ID] == "" {
 				shown[a.ID] = a.Digest
-				_, _ = fmt.Fprintln(out, a.ID, a.Hint) // without a printed line, no decision
+				_, _ = fmt.Fprintln(out, a.ID, a.Question()) // without a printed line, no decision
 			}
 		}
 		select {

@@ -29,7 +29,7 @@ func (p *Pump) message(ctx context.Context, r *Route, j *job) (*Message, error) 
 	seen := a.For(sight.Of(sight.Route, sight.Message))
 	m := &Message{
 		ID: task.NotificationID(j.row.Key), Event: EventAsked, Route: r.Name, At: j.n.At.Time(),
-		Task: a.Task, Context: a.Context, Approval: a.ID, Tool: a.Tool, Hint: seen.Words(), Risk: string(a.Risk()), Requester: a.Requester.Subject,
+		Task: a.Task, Context: a.Context, Approval: a.ID, Tool: a.Tool, Hint: seen.Summary(), Risk: string(a.Risk()), Requester: a.Requester.Subject,
 		Link: p.link(a.ID),
 	}
 	if r.Arguments {

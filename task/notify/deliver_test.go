@@ -48,7 +48,7 @@ func TestMessages(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" || got.Context == "" || got.At.IsZero() {
 			t.Errorf("message (-want +got):\n%s", diff)
 		}
-		if m := asked[mail]; m.Hint != "" {
+		if m := asked[mail]; m.Hint != `May the tool "mail" run?` {
 			t.Errorf("the approval without a gate is announced as %+v", m)
 		}
 		if got := payments.messages(); len(got) != 1 || got[0].Approval != pay || got[0].Args != nil {

@@ -34,8 +34,7 @@ func Text(d *client.ApprovalDetail, columns int, now time.Time) string {
 		f.Add("at agent", visible.Line(agent+", "+tool))
 	}
 	f.Add("arguments", visible.Line(string(a.Arguments)))
-	f.Add("hint", a.Hint)
-	f.Add("note", a.Notes)
+	f.Add("hint", a.Words)
 	f.Add("with", visible.Line(string(a.Payload)))
 	f.Add("described", visible.Line(a.Description))
 	if a.Destructive {

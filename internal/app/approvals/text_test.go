@@ -69,11 +69,11 @@ func TestGrantIsShown(t *testing.T) {
 	}
 }
 
-// The words of gates and of the server have a line each, and nothing is shown twice.
+// The words of gates and of the server have a line, and nothing is shown twice.
 func TestFactsAreShownOnce(t *testing.T) {
 	t.Parallel()
 	a := client.Approval{
-		ID: "1", Tool: "pay", Arguments: []byte(`{"amount":5}`), Hint: "Pay 5?", Notes: "It may have run.",
+		ID: "1", Tool: "pay", Arguments: []byte(`{"amount":5}`), Hint: `It may have run. May the tool "pay" run with these arguments? {"amount":5}`, Words: "It may have run.",
 		Destructive: true, Declared: []string{"destructive"},
 	}
 	got := Text(&client.ApprovalDetail{Approval: a}, 200, time.Now())
@@ -82,7 +82,7 @@ func TestFactsAreShownOnce(t *testing.T) {
 			t.Errorf("%s is not there once:\n%s", text, got)
 		}
 	}
-	if !strings.Contains(got, "hint        Pay 5?\n") || !strings.Contains(got, "note        It may have run.\n") {
+	if !strings.Contains(got, "hint        It may have run.\n") {
 		t.Errorf("words are missing:\n%s", got)
 	}
 }
