@@ -92,11 +92,12 @@ func (k *Keyboard) discard() error {
 	if k.in == nil {
 		k.in = bufio.NewReaderSize(k.From, MaxRead)
 	}
-	if !isTerminal(k.From) || k.reading != nil {
+	file, ok := k.From.(interface{ Fd() uintptr })
+	if !ok || !isTerminal(k.From) || k.reading != nil {
 		return nil
 	}
 	_, _ = k.in.Discard(k.in.Buffered()) // that many are there
-	return discard(k.From.(interface{ Fd() uintptr }).Fd())
+	return discard(file.Fd())
 }
 
 // readLine returns the next line. Input without an end of line is an error.

@@ -122,7 +122,7 @@ func isCopyOf(file *boltfile.File, known []byte) bool {
 func checkBuckets(path string, tx *bolt.Tx, remake bool) error {
 	for _, name := range layout.Buckets {
 		isDerived := slices.ContainsFunc(layout.Derived, func(d []byte) bool { return bytes.Equal(d, name) })
-		if tx.Bucket(name) == nil && !(remake && isDerived) {
+		if tx.Bucket(name) == nil && (!remake || !isDerived) {
 			return boltfile.DamagedFile(path, fmt.Sprintf("it has no bucket %s, so it is not a store of this program, or parts of it are lost", name))
 		}
 	}
