@@ -33,12 +33,12 @@ func TestAdvanceDuringALook(t *testing.T) {
 	e := &elsewhere{looks: make(chan chan error)}
 	waits := []tool.Waiting{{ID: "1", Agent: "shop", WaitsFor: "finance"}}
 	var s *a2aservertest.Server
-	job, _ := functiontool.Must(functiontool.New(functiontool.Config{Name: "job"}, func(ctx tool.Context, _ struct{}) (string, error) {
+	job := functiontool.Must(functiontool.New(functiontool.Config{Name: "job"}, func(ctx tool.Context, _ struct{}) (string, error) {
 		if _, again := tool.Resumed(ctx); again {
 			return "done", nil
 		}
 		return "", &tool.Suspension{Wake: s.Now().Add(time.Second), State: json.RawMessage("1"), Watch: true, Waits: waits}
-	})).(tool.CallableTool)
+	}))
 	e.CallableTool = job
 	s = a2aservertest.New(t, a2aserver.Config{Tools: []tool.Toolset{tool.NewToolset("elsewhere", e)}})
 	task := s.SendMessage(a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart("/job")))
