@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/google/uuid"
 
 	a2aserver "a2a-server"
 	"a2a-server/task"
@@ -52,7 +53,7 @@ func (phrases) Plan(_ context.Context, p *task.Progress) (*task.Step, error) {
 			return &step, nil
 		}
 		if strings.HasPrefix(phrase, "pay") {
-			end.Message = &a2a.Message{ID: p.Task + ".done", Role: a2a.MessageRoleAgent, Parts: []*a2a.Part{a2a.NewTextPart("Done.")}}
+			end.Message = &a2a.Message{ID: uuid.NewSHA1(uuid.NameSpaceURL, []byte(p.Task)).String(), Role: a2a.MessageRoleAgent, Parts: []*a2a.Part{a2a.NewTextPart("Done.")}}
 		}
 	}
 	return &task.Step{End: end}, nil
