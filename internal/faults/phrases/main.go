@@ -18,6 +18,7 @@ import (
 	a2aserver "a2a-server"
 	"a2a-server/task"
 	"a2a-server/tool"
+	"a2a-server/tool/agent"
 	"a2a-server/tool/builtin"
 )
 
@@ -42,6 +43,18 @@ func transfers(args ...string) task.Step {
 type phrases struct{}
 
 func (phrases) Inline() bool { return true }
+
+// Accept answers a message without a phrase.
+func (phrases) Accept(_ agent.ReadonlyContext, r *task.Request) (*a2a.Message, error) {
+	for phrase := range plans {
+		if strings.Contains(r.Message.Parts[0].Text(), phrase) {
+			return nil, nil
+		}
+	}
+	m := a2a.NewMessage(a2a.MessageRoleAgent, a2a.NewTextPart("That is no phrase of mine."))
+	m.ContextID = r.Message.ContextID
+	return m, nil
+}
 
 func (phrases) Plan(_ context.Context, p *task.Progress) (*task.Step, error) {
 	end := &task.End{State: a2a.TaskStateCompleted}
