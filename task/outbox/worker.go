@@ -100,7 +100,7 @@ func (o *Outbox) work(ctx, lasting context.Context, l Lane) (next Next) {
 func (o *Outbox) Guard(f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			o.Log.Error().Str("panic", fmt.Sprint(p)).Bytes("stack", debug.Stack()).Msg("a sender of notifications panicked")
+			o.Log.Error().Str("panic", fmt.Sprint(p)).Bytes("stack", debug.Stack()).Msg("the sender of a message panicked")
 			err = errors.New("the sender panicked; see the server's log")
 		}
 	}()
