@@ -93,7 +93,7 @@ func (s *Toolset) with(description string) []tool.Tool {
 			"type": "object", "additionalProperties": false, "required": []any{"message"},
 			"properties": map[string]any{"message": map[string]any{"type": "string", "minLength": 1, "description": "What the agent is told"}},
 		},
-		children: map[a2a.TaskID]string{}, away: map[a2a.TaskID]time.Time{},
+		children: map[a2a.TaskID]string{}, away: map[a2a.TaskID]misses{},
 	}
 	return append([]tool.Tool{agent}, s.beside...)
 }
@@ -119,8 +119,8 @@ type remoteAgent struct {
 	schema      map[string]any
 
 	mu       sync.Mutex
-	children map[a2a.TaskID]string    // calls that run here, by their children
-	away     map[a2a.TaskID]time.Time // since when children cannot be looked at
+	children map[a2a.TaskID]string // calls that run here, by their children
+	away     map[a2a.TaskID]misses // of children that cannot be looked at
 }
 
 var (

@@ -269,6 +269,34 @@ func TestAwayWhileItWaitsElsewhere(t *testing.T) {
 	}
 }
 
+// A machine that sleeps in the middle of a look ends the look. The agent is not away for that: the status
+// stays, even if it happens twice.
+func TestSleepsDuringALook(t *testing.T) {
+	t.Parallel()
+	l, s := newLooking(t, childWaits(""))
+	answers := l.answer
+	var waits atomic.Pointer[a2a.Task]
+	var looks atomic.Int64
+	l.answer = func(method string, params map[string]any) []string {
+		task := waits.Load()
+		if task == nil {
+			return answers(method, params)
+		}
+		if len(dialect.ReadWaiting(s.Get(task.ID).Status.Message)) == 0 {
+			t.Error("the status has changed")
+		}
+		if looks.Add(1) <= 2 {
+			s.Advance(25 * time.Hour) // a look takes ten seconds at most
+			return nil
+		}
+		return answers(method, params)
+	}
+	task := s.Send("/it hello")
+	waitsElsewhere(t, task)
+	waits.Store(task)
+	l.looked(t, s)
+}
+
 // A decision whose time is over is not waited for: the agent only works.
 func TestWaitsNoLongerThanItSays(t *testing.T) {
 	t.Parallel()

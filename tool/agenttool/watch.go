@@ -16,8 +16,18 @@ import (
 )
 
 // maxAway is how long a child that cannot be looked at counts as unchanged, such as during a restart of
-// its agent.
-const maxAway = time.Minute
+// its agent. minMisses is how many looks have to fail for that, too: a machine that sleeps in the middle
+// of a look ends the look.
+const (
+	maxAway   = time.Minute
+	minMisses = 3
+)
+
+// misses are the looks at a child that have failed in a row, and those that are under way.
+type misses struct {
+	since time.Time // the first began
+	looks int
+}
 
 // Watch implements [tool.Watcher]: it looks at the child of a suspended call.
 func (t *remoteAgent) Watch(ctx tool.Context, raw json.RawMessage) ([]tool.Waiting, error) {
@@ -26,7 +36,7 @@ func (t *remoteAgent) Watch(ctx tool.Context, raw json.RawMessage) ([]tool.Waiti
 		return nil, err
 	}
 	// A look that hangs is given up before it can say so; the next look does.
-	if away := t.awayFor(r.state.Child); r.overdue() || r.state.Seen != "" && away >= maxAway {
+	if away := t.miss(r.state.Child); r.overdue() || away && r.state.Seen != "" {
 		t.back(r.state.Child)
 		return nil, nil
 	}
@@ -52,17 +62,22 @@ func (t *remoteAgent) Watch(ctx tool.Context, raw json.RawMessage) ([]tool.Waiti
 	return nil, tool.ErrUnchanged
 }
 
-// awayFor returns for how long a child could not be looked at, from the beginning of the first such look on.
-func (t *remoteAgent) awayFor(child a2a.TaskID) time.Duration {
+// miss counts a look at a child, until [remoteAgent.back] says that it was there, and reports whether the
+// looks before it make the child away.
+func (t *remoteAgent) miss(child a2a.TaskID) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.away[child].IsZero() {
-		t.away[child] = t.Now()
+	m := t.away[child]
+	away := m.looks >= minMisses && t.Now().Sub(m.since) >= maxAway
+	if m.looks == 0 {
+		m.since = t.Now()
 	}
-	return t.Now().Sub(t.away[child])
+	m.looks++
+	t.away[child] = m
+	return away
 }
 
-// back forgets that a child could not be looked at.
+// back forgets the looks at a child that have failed.
 func (t *remoteAgent) back(child a2a.TaskID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
