@@ -18,6 +18,7 @@ import (
 
 	"a2a-server/a2a/operation"
 	v03 "a2a-server/a2a/v03"
+	"a2a-server/approval/api"
 	"a2a-server/auth"
 	"a2a-server/client"
 	"a2a-server/internal/app/config"
@@ -231,7 +232,8 @@ func webhookOf(s *push.State) client.Webhook {
 		Tries: s.Tries, Next: s.Next, Error: s.Error, Lag: s.Lag.Seconds(),
 	}
 	if by := &s.By; !by.IsZero() {
-		w.SetBy = &client.Principal{Tenant: by.Tenant, Subject: by.Subject, Person: by.Person, Kind: string(by.Kind), Roles: by.Roles, Through: by.Chain, Method: by.Method}
+		setter := api.PrincipalOf(*by)
+		w.SetBy = &setter
 	}
 	return w
 }

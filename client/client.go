@@ -157,10 +157,7 @@ func (c *Client) Decide(ctx context.Context, id string, d Decision) (Decided, er
 // DecideAll decides up to 100 approvals, and returns a result for each, in their order. The
 // decisions about a task count together or not at all.
 func (c *Client) DecideAll(ctx context.Context, list []BatchDecision) ([]BatchResult, error) {
-	type batch[T any] struct {
-		Items []T `json:"items"`
-	}
-	out, err := call[batch[BatchResult]](ctx, c, http.MethodPost, "/decisions", nil, batch[BatchDecision]{list})
+	out, err := call[BatchResults](ctx, c, http.MethodPost, "/decisions", nil, Batch{list})
 	return out.Items, err
 }
 
@@ -236,9 +233,7 @@ func (c *Client) Notifications(ctx context.Context, q NotificationQuery) (Notifi
 // as listed, so that a webhook set again later with this id stays; 0 deletes any webhook with
 // the id.
 func (c *Client) DeleteWebhook(ctx context.Context, task, id string, n uint64) (bool, error) {
-	out, err := call[struct {
-		Deleted bool `json:"deleted"`
-	}](ctx, c, http.MethodDelete, "/tasks/"+url.PathEscape(task)+"/webhooks/"+url.PathEscape(id), values{"number": number(n)}, nil)
+	out, err := call[Deleted](ctx, c, http.MethodDelete, "/tasks/"+url.PathEscape(task)+"/webhooks/"+url.PathEscape(id), values{"number": number(n)}, nil)
 	return out.Deleted, err
 }
 

@@ -370,6 +370,16 @@ type Decided struct {
 	Caller  Principal `json:"caller"`
 }
 
+// A Batch is decisions that are made with one request.
+type Batch struct {
+	Items []BatchDecision `json:"items"`
+}
+
+// BatchResults are the results of a [Batch], in its order.
+type BatchResults struct {
+	Items []BatchResult `json:"items"`
+}
+
 // BatchResult is the result of a decision of a batch.
 type BatchResult struct {
 	ID      string   `json:"id"`
@@ -454,6 +464,11 @@ type Webhook struct {
 	Next   time.Time  `json:"next,omitzero"`
 	Error  string     `json:"error,omitempty"`
 	Lag    float64    `json:"lag,omitempty"` // seconds since the first event that was not delivered
+}
+
+// Deleted says whether a webhook was there.
+type Deleted struct {
+	Deleted bool `json:"deleted"`
 }
 
 // WebhookQuery selects webhooks.

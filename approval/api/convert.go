@@ -15,7 +15,8 @@ import (
 	"a2a-server/task/engine"
 )
 
-func principal(p auth.Principal) client.Principal {
+// PrincipalOf returns p as the API has it.
+func PrincipalOf(p auth.Principal) client.Principal {
 	return client.Principal{Tenant: p.Tenant, Subject: p.Subject, Person: p.Person, Kind: string(p.Kind), Roles: p.Roles, Through: p.Chain, Method: p.Method}
 }
 
@@ -24,7 +25,7 @@ func somebody(p auth.Principal) *client.Principal {
 	if p.IsZero() {
 		return nil
 	}
-	one := principal(p)
+	one := PrincipalOf(p)
 	return &one
 }
 
@@ -37,7 +38,7 @@ func (s *Service) whole(a *approval.Approval) client.Approval {
 		ID: a.ID, Kind: client.Kind(a.Kind), State: client.State(a.State), Task: a.Task, Context: a.Context, Call: a.Call, Agent: a.Agent, Tool: a.Tool,
 		Arguments: a.Args, Digest: a.Digest, Hint: a.Question(), Words: a.Words(), Payload: a.Payload, Question: a.AskKind, Schema: a.Schema,
 		Gate: gateOf(a), Risk: string(a.Risk()), Destructive: a.Terms.Destructive, FourEyes: a.Terms.FourEyes, Approvers: approversOf(a.Approvers()),
-		Grants: grantTermsOf(a), Decisions: []client.DecisionType{}, Requester: principal(a.Requester), RequesterRevoked: s.revoked(a.Requester),
+		Grants: grantTermsOf(a), Decisions: []client.DecisionType{}, Requester: PrincipalOf(a.Requester), RequesterRevoked: s.revoked(a.Requester),
 		Votes: votesOf(a), Human: a.Terms.Human, Requested: a.Asked, Deadline: a.Deadline, Reminded: a.Reminded, Escalated: a.Escalated, Supersedes: a.Supersedes,
 	}
 	if a.Escalated != nil {
@@ -136,7 +137,7 @@ func votesOf(a *approval.Approval) *client.Votes {
 	}
 	out := &client.Votes{Have: t.Have, Need: t.Need, Missing: t.Missing, Given: []client.Vote{}, Needs: []client.Need{}}
 	for _, v := range t.Votes {
-		out.Given = append(out.Given, client.Vote{By: principal(v.By), Via: v.Via, At: v.At, Reason: v.Reason})
+		out.Given = append(out.Given, client.Vote{By: PrincipalOf(v.By), Via: v.Via, At: v.At, Reason: v.Reason})
 	}
 	for i, n := range a.Needs() {
 		out.Needs = append(out.Needs, client.Need{Gate: strings.TrimPrefix(n.Gate, "gate:"), People: n.People, Missing: t.Open[i], Approvers: approversOf(n.Approvers)})

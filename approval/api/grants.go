@@ -32,7 +32,7 @@ func (s *Service) Grants(ctx context.Context, c Caller, q client.GrantQuery) (cl
 		g := &list.Grants[i]
 		page.Items = append(page.Items, client.Grant{
 			ID: g.ID, Words: g.String(), Scope: string(g.Scope), Task: g.Task, Context: g.Context, Agent: g.Agent, Tool: g.Tool, Gate: strings.TrimPrefix(g.Gate, "gate:"),
-			Approval: g.Approval, Owner: principal(g.Owner), By: principal(g.By), Made: g.Made, Until: g.Until, Uses: g.Uses, Used: g.Used,
+			Approval: g.Approval, Owner: PrincipalOf(g.Owner), By: PrincipalOf(g.By), Made: g.Made, Until: g.Until, Uses: g.Uses, Used: g.Used,
 		})
 	}
 	page.Next, page.Damaged = list.Next, list.Damaged

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"reflect"
 	"runtime/debug"
 	"slices"
 	"strconv"
@@ -51,7 +52,7 @@ type Door struct {
 type operation struct {
 	action  auth.Action // that the caller must be allowed at all; 0: any authenticated caller
 	params  []string    // of the query
-	members []string    // of the body's object; nil: there is no body
+	body    any         // of the type of the body; nil: there is no body
 	changes bool        // something
 	tagged  bool        // the answer has an ETag
 	run     func(*exchange) (any, error)
@@ -73,7 +74,6 @@ type exchange struct {
 
 // operations returns the operations by method and path.
 func operations() map[string]operation {
-	decision := []string{"decision", "digest", "arguments", "response", "reason", "grant"}
 	return map[string]operation{
 		"GET /whoami": {run: func(x *exchange) (any, error) { return x.WhoAmI(x.Caller), nil }},
 		"GET /approvals": {action: auth.Review, params: []string{"state", "task", "tool", "gate", "mine", "order", "limit", "cursor"}, run: func(x *exchange) (any, error) {
@@ -90,55 +90,36 @@ func operations() map[string]operation {
 		"GET /approvals/{id}": {action: auth.Review, tagged: true, run: func(x *exchange) (any, error) {
 			return x.Approval(x.ctx, x.Caller, x.r.PathValue("id"))
 		}},
-		"POST /approvals/{id}/decision": {action: auth.Decide, members: decision, changes: true, run: func(x *exchange) (any, error) {
+		"POST /approvals/{id}/decision": {action: auth.Decide, body: client.Decision{}, changes: true, run: func(x *exchange) (any, error) {
 			var d client.Decision
 			if err := x.decode(&d); err != nil {
-				return nil, err
-			}
-			if err := onlyGrant(x.body); err != nil {
 				return nil, err
 			}
 			out, err := x.Decide(x.ctx, x.Caller, x.r.PathValue("id"), d)
 			x.status = statusOf(&out)
 			return out, err
 		}},
-		"POST /approvals/{id}/extension": {action: auth.Decide, members: []string{"digest", "until"}, changes: true, run: func(x *exchange) (any, error) {
+		"POST /approvals/{id}/extension": {action: auth.Decide, body: client.Extension{}, changes: true, run: func(x *exchange) (any, error) {
 			var e client.Extension
 			if err := x.decode(&e); err != nil {
 				return nil, err
 			}
 			return x.Extend(x.ctx, x.Caller, x.r.PathValue("id"), e)
 		}},
-		"POST /approvals/{id}/anew": {action: auth.Decide, members: []string{"digest"}, changes: true, run: func(x *exchange) (any, error) {
+		"POST /approvals/{id}/anew": {action: auth.Decide, body: client.Anew{}, changes: true, run: func(x *exchange) (any, error) {
 			var a client.Anew
 			if err := x.decode(&a); err != nil {
 				return nil, err
 			}
 			return x.AskAnew(x.ctx, x.Caller, x.r.PathValue("id"), a)
 		}},
-		"POST /decisions": {action: auth.Decide, members: []string{"items"}, changes: true, run: func(x *exchange) (any, error) {
-			var in struct {
-				Items []json.RawMessage `json:"items"`
-			}
+		"POST /decisions": {action: auth.Decide, body: client.Batch{}, changes: true, run: func(x *exchange) (any, error) {
+			var in client.Batch
 			if err := x.decode(&in); err != nil {
 				return nil, err
 			}
-			list := make([]client.BatchDecision, len(in.Items))
-			for i, raw := range in.Items {
-				if err := only(raw, append([]string{"id"}, decision...)); err != nil {
-					return nil, err
-				}
-				if err := onlyGrant(raw); err != nil {
-					return nil, err
-				}
-				if err := json.Unmarshal(raw, &list[i]); err != nil {
-					return nil, task.Invalid("items", "cannot be read: %v", err)
-				}
-			}
-			results, err := x.DecideAll(x.ctx, x.Caller, list)
-			return struct {
-				Items []client.BatchResult `json:"items"`
-			}{results}, err
+			results, err := x.DecideAll(x.ctx, x.Caller, in.Items)
+			return client.BatchResults{Items: results}, err
 		}},
 		"GET /grants": {action: auth.Review, params: []string{"limit", "cursor"}, run: func(x *exchange) (any, error) {
 			limit, err := x.number("limit")
@@ -188,9 +169,7 @@ func operations() map[string]operation {
 				return nil, err
 			}
 			deleted, err := x.DeleteWebhook(x.ctx, x.Caller, x.r.PathValue("id"), x.r.PathValue("webhook"), uint64(number))
-			return struct {
-				Deleted bool `json:"deleted"`
-			}{deleted}, err
+			return client.Deleted{Deleted: deleted}, err
 		}},
 		"GET /audit": {params: []string{"after", "limit"}, run: func(x *exchange) (any, error) {
 			limit, err := x.number("limit")
@@ -301,9 +280,9 @@ func (s *Service) known(w http.ResponseWriter, r *http.Request, d *Door, op *ope
 	if err == nil {
 		err = x.may(op.action)
 	}
-	if err == nil && op.members != nil {
+	if err == nil && op.body != nil {
 		if x.body, err = d.Requests.Body(w, r, by); err == nil {
-			err = only(x.body, op.members)
+			err = only(x.body, reflect.TypeOf(op.body))
 		}
 	}
 	return x, err
@@ -390,30 +369,50 @@ func (x *exchange) flag(name string) (bool, error) {
 	return false, task.Invalid(name, "is neither true nor false")
 }
 
-// only returns an error unless raw is a JSON object with known members only. Decoding would
-// accept names in any case, and drop unknown members.
-func only(raw []byte, known []string) error {
+// only returns an error unless raw is a JSON object with members of a struct only, also in the
+// structs in it. Decoding would accept names in any case, and drop unknown members.
+func only(raw []byte, of reflect.Type) error {
 	members, err := strictjson.Members(raw)
 	if err != nil {
 		return task.Invalid("body", "cannot be read: %v", err)
 	}
+	known, types := membersOf(of)
 	for _, m := range members {
-		if !slices.Contains(known, m.Name) {
+		i := slices.Index(known, m.Name)
+		if i < 0 {
 			return task.Invalid(visible.Clip(m.Name, 50), "is not a member of this object; known are %s", strings.Join(known, ", "))
+		}
+		t := types[i]
+		var objects []json.RawMessage
+		switch {
+		case t.Kind() == reflect.Pointer:
+			objects = append(objects, m.Value)
+		case t.Kind() != reflect.Slice || t.Elem().Kind() != reflect.Struct:
+			continue
+		case json.Unmarshal(m.Value, &objects) != nil:
+			return task.Invalid(m.Name, "is not a list")
+		}
+		for _, object := range objects {
+			if err := only(object, t.Elem()); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-// onlyGrant is only for the member grant of a decision.
-func onlyGrant(decision []byte) error {
-	var d struct {
-		Grant json.RawMessage `json:"grant"`
+// membersOf returns the members that a struct has in JSON, with their types.
+func membersOf(of reflect.Type) (names []string, types []reflect.Type) {
+	for f := range of.Fields() {
+		if f.Anonymous {
+			more, theirs := membersOf(f.Type)
+			names, types = append(names, more...), append(types, theirs...)
+			continue
+		}
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		names, types = append(names, name), append(types, f.Type)
 	}
-	if err := json.Unmarshal(decision, &d); err != nil || d.Grant == nil {
-		return nil //nolint:nilerr // decode says so
-	}
-	return only(d.Grant, []string{"scope", "seconds", "uses", "exact"})
+	return names, types
 }
 
 func (x *exchange) decode(out any) error {

@@ -81,7 +81,7 @@ func (s *Service) WhoAmI(c Caller) client.WhoAmI {
 	for _, a := range []auth.Action{auth.Create, auth.Read, auth.List, auth.Follow, auth.Cancel, auth.Push, auth.Delete, auth.Review, auth.Decide, auth.Oversee, auth.Admin} {
 		may[a.String()] = c.By.May(a) == nil
 	}
-	return client.WhoAmI{Caller: principal(c.By), May: may, Server: s.cfg.Agent, Version: s.cfg.Version}
+	return client.WhoAmI{Caller: PrincipalOf(c.By), May: may, Server: s.cfg.Agent, Version: s.cfg.Version}
 }
 
 const (
@@ -138,7 +138,7 @@ func (s *Service) Approval(ctx context.Context, c Caller, id string) (client.App
 		return client.ApprovalDetail{}, err
 	}
 	d := client.ApprovalDetail{
-		Approval: s.seen(c, list, a, sight.Approval), May: s.may(list, c, a), Caller: principal(c.By),
+		Approval: s.seen(c, list, a, sight.Approval), May: s.may(list, c, a), Caller: PrincipalOf(c.By),
 		Conversation: []client.Message{}, Before: []client.Approval{}, Tool: []client.Approval{},
 	}
 	for _, g := range a.Gates {
@@ -224,7 +224,7 @@ func (s *Service) decideTask(ctx context.Context, c Caller, list []client.BatchD
 	}
 	out := make([]client.Decided, len(list))
 	for i := range list {
-		out[i] = client.Decided{Already: before || already[i], Caller: principal(c.By)}
+		out[i] = client.Decided{Already: before || already[i], Caller: PrincipalOf(c.By)}
 		a, err := of.Get(ctx, c.By, list[i].ID)
 		if err != nil {
 			continue // the decision stays
@@ -326,7 +326,7 @@ func (s *Service) AskAnew(ctx context.Context, c Caller, id string, x client.Ane
 
 // changed returns the result of a change of an approval.
 func (s *Service) changed(ctx context.Context, c Caller, list *engine.Approvals, id string) client.Decided {
-	out := client.Decided{Caller: principal(c.By)}
+	out := client.Decided{Caller: PrincipalOf(c.By)}
 	if a, err := list.Get(ctx, c.By, id); err == nil {
 		whole := s.seen(c, list, a, sight.Approval)
 		out.Approval = &whole
@@ -396,7 +396,7 @@ func (s *Service) Task(ctx context.Context, c Caller, id string) (client.TaskDet
 		return client.TaskDetail{}, err
 	}
 	d := client.TaskDetail{
-		Task: s.taskOf(&summary), A2A: view.AppendTask(nil, task.ViewOptions{HistoryLength: -1}), Calls: []client.Call{}, Approvals: []client.Approval{}, Caller: principal(c.By),
+		Task: s.taskOf(&summary), A2A: view.AppendTask(nil, task.ViewOptions{HistoryLength: -1}), Calls: []client.Call{}, Approvals: []client.Approval{}, Caller: PrincipalOf(c.By),
 	}
 	calls, err := tasks.Calls(ctx, answer, id)
 	if err != nil {
