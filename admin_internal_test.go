@@ -14,8 +14,10 @@ import (
 	"github.com/rs/zerolog"
 
 	"a2a-server/auth"
+	"a2a-server/auth/peer"
 	"a2a-server/client"
 	"a2a-server/internal/adminsocket"
+	"a2a-server/internal/httpd"
 	"a2a-server/tool"
 	"a2a-server/tool/builtin"
 )
@@ -53,14 +55,15 @@ func TestAdminSocketAtTheCommit(t *testing.T) {
 		return ann, nil
 	})
 	path := filepath.Join(t.TempDir(), "s")
-	socket, err := adminsocket.Open(adminsocket.Config{Path: path, Handler: s.socketAPI(users), Log: zerolog.Nop()})
+	socket, err := adminsocket.Listen(path, 0 /* group */)
 	if err != nil {
 		t.Fatal(err)
 	}
-	served := make(chan error, 1)
-	go func() { served <- socket.Serve() }()
+	port := sidePort{httpd.NewPort(socket), httpd.NewServer(s.socketAPI(users), zerolog.Nop())}
+	port.web.ConnContext = peer.WithConn
+	port.serve(zerolog.New(zerolog.NewTestWriter(t)), "the socket failed")
 	t.Cleanup(func() {
-		if err := errors.Join(socket.Shutdown(context.Background()), <-served); err != nil {
+		if err := port.close(context.Background()); err != nil {
 			t.Error(err)
 		}
 	})

@@ -1,7 +1,6 @@
 package a2aserver
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -137,10 +136,20 @@ func (s *Server) openAdmin() error {
 	if err != nil || path == "" {
 		return err
 	}
-	s.admin, err = adminsocket.Open(adminsocket.Config{Path: path, Group: door.Group(), Handler: s.socketAPI(auth.Completing(known, s.complete)), Log: s.log})
-	if err != nil {
+	if err = s.listenAdmin(path, door.Group(), s.socketAPI(auth.Completing(known, s.complete))); err != nil {
 		return fmt.Errorf("admin socket: %w", err)
 	}
+	return nil
+}
+
+// listenAdmin makes the socket at path, which a group may use, too; 0: none.
+func (s *Server) listenAdmin(path string, group int, h http.Handler) error {
+	l, err := adminsocket.Listen(path, group)
+	if err != nil {
+		return err
+	}
+	s.admin = sidePort{httpd.NewPort(l), httpd.NewServer(h, s.log)}
+	s.admin.web.ConnContext = peer.WithConn
 	return nil
 }
 
@@ -156,35 +165,9 @@ func (s *Server) openOwn() {
 		known, err = adminsocket.Own(os.Geteuid())
 	}
 	if err == nil {
-		s.admin, err = adminsocket.Open(adminsocket.Config{Path: path, Handler: s.ownSocketAPI(known), Log: s.log})
+		err = s.listenAdmin(path, 0 /* group */, s.ownSocketAPI(known))
 	}
 	if err != nil && !errors.Is(err, peer.ErrUnsupported) {
 		s.log.Warn().Err(err).Msg("there is no socket for the server's own user: backups and profiles of the running server need auth.socket")
 	}
-}
-
-// serveAdmin serves the users in auth.socket until closeAdmin. If that fails, so do the
-// commands, and nothing else.
-func (s *Server) serveAdmin() {
-	if s.admin == nil {
-		return
-	}
-	go func() {
-		if err := s.admin.Serve(); err != nil {
-			s.log.Error().Err(err).Msg("the admin socket does not accept commands any more: restart the server")
-		}
-	}()
-}
-
-// adminCutOff is how long a shutdown waits for the answers to commands.
-const adminCutOff = 2 * time.Second
-
-// closeAdmin closes the socket of the users in auth.socket, and removes it.
-func (s *Server) closeAdmin(ctx context.Context) error {
-	if s.admin == nil {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, adminCutOff)
-	defer cancel()
-	return s.admin.Shutdown(ctx)
 }

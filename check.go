@@ -138,32 +138,29 @@ func (c *Config) checkPlace(conf *config.Config, p *parts) error {
 	if c.NoListen {
 		return nil
 	}
-	taken := map[string]net.Addr{}
-	for _, l := range []struct {
-		key, at string
-		public  func(net.Addr) error
-	}{
-		{"listen", conf.Listen, func(a net.Addr) error { return publicError(conf, a, p.authenticator != nil) }},
-		{"grpc.listen", conf.GRPC.Listen, func(a net.Addr) error { return publicError(conf, a, p.authenticator != nil) }},
-		{"admin.listen", conf.Admin.Listen, func(a net.Addr) error { return metricsPublicError(a, conf.Admin.Token.Secret) }},
-	} {
-		if l.at == "" {
+	taken := map[string]*net.TCPAddr{}
+	web, grpc, metrics := ports(conf, p.authenticator != nil)
+	for _, k := range []portKey{web, grpc, metrics} {
+		if k.at == "" {
 			continue
 		}
-		address, err := bind(l.at)
+		address, err := net.ResolveTCPAddr("tcp", k.at)
+		if err == nil {
+			err = listens(k.at)
+		}
 		switch {
 		case errors.Is(err, syscall.EADDRINUSE):
-			c.notKnown(l.key + ": " + l.at + " is in use, by this server or another program")
+			c.notKnown(k.key + ": " + k.at + " is in use, by this server or another program")
 		case err != nil:
-			return fmt.Errorf("%w: %w", ErrConfig, listenError(l.key, l.at, err))
+			return fmt.Errorf("%w: %w", ErrConfig, k.failed(err))
 		}
 		for other, with := range taken {
-			if overlap(tcpAddr(address), tcpAddr(with)) {
-				return fmt.Errorf("%w: %s: %s has the port of %s: choose another port", ErrConfig, l.key, l.at, other)
+			if overlap(address, with) {
+				return fmt.Errorf("%w: %s: %s has the port of %s: choose another port", ErrConfig, k.key, k.at, other)
 			}
 		}
-		taken[l.key] = address
-		if err := l.public(address); err != nil {
+		taken[k.key] = address
+		if err := k.refusal(address); err != nil {
 			return err
 		}
 	}
@@ -212,31 +209,11 @@ func (c *Config) checkAdmin(conf *config.Config) error {
 	return err
 }
 
-// bind returns the address that text names, if a listener could have it. Nothing listens there.
-func bind(text string) (net.Addr, error) {
-	address, err := net.ResolveTCPAddr("tcp", text)
+// listens returns why a listener could not have an address.
+func listens(at string) error {
+	l, err := net.Listen("tcp", at)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	family, to := syscall.AF_INET6, syscall.Sockaddr(&syscall.SockaddrInet6{Port: address.Port, Addr: netip.IPv6Unspecified().As16()})
-	if ip, ok := netip.AddrFromSlice(address.IP); ok && ip.Unmap().Is4() {
-		family, to = syscall.AF_INET, &syscall.SockaddrInet4{Port: address.Port, Addr: ip.Unmap().As4()}
-	} else if ok {
-		to = &syscall.SockaddrInet6{Port: address.Port, Addr: ip.As16()}
-	}
-	fd, err := syscall.Socket(family, syscall.SOCK_STREAM, 0)
-	if err != nil {
-		return address, nil // without this family net.Listen takes the other
-	}
-	defer func() { _ = syscall.Close(fd) }()
-	if err := syscall.SetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_REUSEADDR, 1); err != nil {
-		return nil, err
-	}
-	if address.Zone != "" {
-		return address, nil // an address of one interface
-	}
-	if err := syscall.Bind(fd, to); err != nil {
-		return address, os.NewSyscallError("bind", err)
-	}
-	return address, nil
+	return l.Close()
 }

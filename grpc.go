@@ -7,7 +7,6 @@ import (
 	"errors"
 	"net"
 	"net/netip"
-	"sync/atomic"
 
 	"a2a-server/a2a"
 	"a2a-server/internal/httpd"
@@ -15,36 +14,26 @@ import (
 
 // grpcPort is where a Server speaks gRPC.
 type grpcPort struct {
-	rpc      *a2a.GRPC
-	listener net.Listener                   // nil: there is none
-	served   chan error                     // the result of Serve; nil: it was not called
-	address  atomic.Pointer[netip.AddrPort] // of listener, for tools that must not reach it
+	rpc  *a2a.GRPC
+	port *httpd.Port // nil: there is none
 }
 
 // listenGRPC opens the port of gRPC, if it is configured. Its connections count together with
 // the other port's.
-func (s *Server) listenGRPC(beside *httpd.Listener) error {
-	if s.config.GRPC.Listen == "" {
+func (s *Server) listenGRPC(k portKey, beside *httpd.Listener) error {
+	if k.at == "" {
 		return nil
 	}
-	l, err := listen(s.config, "grpc.listen", s.config.GRPC.Listen, s.authenticator != nil)
-	if err != nil {
-		return err
+	l, err := s.listen(k)
+	if err == nil {
+		s.grpc.port = httpd.NewPort(beside.Beside(l))
 	}
-	address := tcpAddr(l.Addr()).AddrPort()
-	s.grpc.address.Store(&address)
-	s.grpc.listener = beside.Beside(l)
-	return nil
+	return err
 }
 
 // GRPCAddr returns the address at which the Server speaks gRPC, or nil if it has no port for
 // that.
-func (s *Server) GRPCAddr() net.Addr {
-	if s.grpc.listener == nil {
-		return nil
-	}
-	return s.grpc.listener.Addr()
-}
+func (s *Server) GRPCAddr() net.Addr { return s.grpc.port.Addr() }
 
 // ServeGRPC speaks gRPC on the caller's own listener, with the TLS of the configuration, until
 // Run ends or the listener fails; it closes the listener. Calls get UNAVAILABLE unless Run is
@@ -58,12 +47,8 @@ func (s *Server) makeGRPC(protocol *a2a.Server) {
 	if s.files != nil {
 		encrypted = s.files.TLS()
 	}
-	at := ""
-	if s.listener != nil {
-		at = s.listener.Addr().String()
-	}
 	s.grpc.rpc = protocol.GRPC(a2a.GRPCConfig{
-		TLS: encrypted, Guard: guard, HTTP: at, ReadTimeout: s.config.Limits.ReadTimeout, Header: s.limits.Header,
+		TLS: encrypted, Guard: guard, HTTP: addressText(s.Addr()), ReadTimeout: s.config.Limits.ReadTimeout, Header: s.limits.Header,
 		Reflection: s.config.GRPC.Reflection, Ready: s.health.Ready, Admit: s.admitCall,
 	})
 }
@@ -89,11 +74,11 @@ func (s *Server) cardGRPC() string {
 	if at := s.config.GRPC.PublicURL; at != "" {
 		return at
 	}
-	if s.grpc.listener == nil {
+	if s.grpc.port == nil {
 		return ""
 	}
 	host, _, _ := net.SplitHostPort(s.config.GRPC.Listen)
-	_, port, _ := net.SplitHostPort(s.grpc.listener.Addr().String())
+	_, port, _ := net.SplitHostPort(s.GRPCAddr().String())
 	if ip, err := netip.ParseAddr(host); err == nil && ip.IsUnspecified() || err == nil && ip.IsLoopback() {
 		host = "" // that of the other URLs: it is the same machine
 	}
@@ -101,15 +86,6 @@ func (s *Server) cardGRPC() string {
 		return ":" + port
 	}
 	return net.JoinHostPort(host, port)
-}
-
-// serveGRPC serves the port of gRPC, if it is open.
-func (r *running) serveGRPC() {
-	if r.grpc.listener == nil {
-		return
-	}
-	r.grpc.served = make(chan error, 1)
-	go func() { r.grpc.served <- r.grpc.rpc.Serve(r.grpc.listener) }()
 }
 
 // shutGRPC waits until the last call has ended. Calls that are left when ctx ends are cut

@@ -2,13 +2,8 @@ package a2aserver
 
 import (
 	"context"
-	"errors"
-	"log/slog"
 	"net/http"
 	"strings"
-	"time"
-
-	"github.com/rs/zerolog"
 
 	"a2a-server/a2a"
 	"a2a-server/approval/api"
@@ -18,27 +13,16 @@ import (
 )
 
 // newServer returns the HTTP server: HTTP/1, and HTTP/2 also without TLS, for clients that
-// use it with prior knowledge. Every request has to arrive in time, even if it is answered
-// before its body ends; the timeout ends with the body, so that it does not cut streams.
-// There is no write timeout, because streams are long; each write to a stream has its own.
+// use it with prior knowledge. There is no write timeout, because streams are long; each write to a stream has its own.
 func (s *Server) newServer(h http.Handler) *http.Server {
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
 	protocols.SetHTTP2(true)
 	protocols.SetUnencryptedHTTP2(true)
-	return &http.Server{
-		Handler:           h,
-		ConnContext:       httpd.WithConn,
-		Protocols:         &protocols,
-		ReadHeaderTimeout: s.limits.HeaderTimeout,
-		ReadTimeout:       s.config.Limits.ReadTimeout,
-		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    s.limits.Header,
-		// OPTIONS * is a request like any other: counted, guarded and checked.
-		DisableGeneralOptionsHandler: true,
-
-		ErrorLog: slog.NewLogLogger(zerolog.NewSlogHandler(s.log), slog.LevelDebug), // mostly clients that go away
-	}
+	web := httpd.NewServer(h, s.log)
+	web.ConnContext, web.Protocols = httpd.WithConn, &protocols
+	web.ReadHeaderTimeout, web.ReadTimeout, web.MaxHeaderBytes = s.limits.HeaderTimeout, s.config.Limits.ReadTimeout, s.limits.Header
+	return web
 }
 
 // routes returns the handler of all requests: the protocol's routes at the root, the approvals
@@ -101,15 +85,14 @@ func (s *Server) admit(protocol *a2a.Server, h http.Handler, w http.ResponseWrit
 // ctx ends are closed: all requests have been told to end by then, so they are waiting
 // for a client that neither sends nor reads. That is not a failed shutdown.
 func (s *Server) shutServer(ctx context.Context) error {
-	err := s.server.Shutdown(ctx)
+	cut, err := httpd.Stop(ctx, s.web)
+	if cut {
+		s.log.Warn().Msg("connections are closed, because their clients neither send nor read")
+	}
 	select {
 	case <-s.mounted.Idle():
 	case <-ctx.Done():
 		s.log.Warn().Msg("requests to the handler are abandoned, because their clients neither send nor read")
-	}
-	if errors.Is(err, context.DeadlineExceeded) {
-		s.log.Warn().Msg("connections are closed, because their clients neither send nor read")
-		err = s.server.Close()
 	}
 	return err
 }

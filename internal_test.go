@@ -92,14 +92,14 @@ func TestOpenServerSaysSoEveryMinute(t *testing.T) {
 					t.Fatal(err)
 				}
 				var out bytes.Buffer
-				s := &Server{log: zerolog.New(&out), config: &config.Config{PublicURL: c.url}, authentication: c.auth, listener: at{addr: &net.TCPAddr{IP: net.ParseIP(c.ip), Port: 80}}, store: memory}
+				s := &Server{log: zerolog.New(&out), config: &config.Config{PublicURL: c.url}, authentication: c.auth, port: httpd.NewPort(at{addr: &net.TCPAddr{IP: net.ParseIP(c.ip), Port: 80}}), store: memory}
 				r := &running{Server: s}
 				ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute+time.Second)
 				defer cancel()
 				if err := r.wait(ctx); err != nil {
 					t.Fatal(err)
 				}
-				where := s.listener.Addr().String()
+				where := s.Addr().String()
 				if c.url != "" {
 					where = c.url
 				}
@@ -127,7 +127,8 @@ func TestListenOnPublicAddress(t *testing.T) {
 		{"0.0.0.0:0", false, true, true},
 		{"localhost:0", false, false, true},
 	} {
-		l, err := listen(&config.Config{InsecureNoAuth: c.open}, "listen", c.listen, c.authenticated)
+		web, _, _ := ports(&config.Config{InsecureNoAuth: c.open, Listen: c.listen}, c.authenticated)
+		l, err := new(Server).listen(web)
 		if err == nil {
 			_ = l.Close() // it served nobody
 		}
@@ -137,13 +138,12 @@ func TestListenOnPublicAddress(t *testing.T) {
 	}
 	c := &config.Config{}
 	c.GRPC.Listen = "0.0.0.0:0"
+	_, grpc, _ := ports(c, false /* authenticated */)
 	s := &Server{config: c}
-	if err := s.listenGRPC(&httpd.Listener{}); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "set auth") {
+	if err := s.listenGRPC(grpc, &httpd.Listener{}); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "set auth") {
 		t.Errorf("listenGRPC() = %v, want what to do", err)
 	}
-	if s.grpc.listener != nil {
-		_ = s.grpc.listener.Close() // it served nobody
-	}
+	_ = s.grpc.port.Close() // it served nobody
 }
 
 func TestGuard(t *testing.T) {

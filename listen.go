@@ -1,36 +1,93 @@
 package a2aserver
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"net"
+	"net/http"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
+	"time"
+
+	"github.com/rs/zerolog"
 
 	"a2a-server/internal/app/config"
 	"a2a-server/internal/httpd"
 )
 
-// listen opens the port that a key names. Without authentication, an address that other
-// machines can reach is refused unless insecure_no_auth is set: every client that reaches it
-// may run tools and approve their calls.
-func listen(c *config.Config, key, at string, authenticated bool) (net.Listener, error) {
-	l, err := net.Listen("tcp", at)
+// ports returns the ports of a configuration, with their keys. The key listen is always set.
+func ports(c *config.Config, authenticated bool) (web, grpc, metrics portKey) {
+	public := func(a net.Addr) error { return publicError(c, a, authenticated) }
+	return portKey{"listen", c.Listen, public}, portKey{"grpc.listen", c.GRPC.Listen, public},
+		portKey{"admin.listen", c.Admin.Listen, func(a net.Addr) error { return metricsPublicError(a, c.Admin.Token.Secret) }}
+}
+
+// portKey is a key of the configuration that names a port.
+type portKey struct {
+	key, at string               // at is "": there is none
+	refusal func(net.Addr) error // why an address must not be listened on
+}
+
+// failed returns the error of a port that cannot be opened.
+func (k *portKey) failed(err error) error {
+	return fmt.Errorf("listen on %s: %w: stop what uses it, or choose another address with %s", k.at, err, k.key)
+}
+
+// listen opens a port. Tools must not reach it.
+func (s *Server) listen(k portKey) (net.Listener, error) {
+	l, err := net.Listen("tcp", k.at)
 	if err != nil {
-		return nil, listenError(key, at, err)
+		return nil, k.failed(err)
 	}
-	if err := publicError(c, l.Addr(), authenticated); err != nil {
+	if err := k.refusal(l.Addr()); err != nil {
 		_ = l.Close() // it has accepted no connection
 		return nil, err
 	}
+	own := append(s.own(), tcpAddr(l.Addr()).AddrPort())
+	s.addresses.Store(&own)
 	return l, nil
 }
 
-func listenError(key, at string, err error) error {
-	return fmt.Errorf("listen on %s: %w: stop what uses it, or choose another address with %s", at, err, key)
+// own returns the addresses that the Server listens on.
+func (s *Server) own() []netip.AddrPort {
+	if own := s.addresses.Load(); own != nil {
+		return slices.Clone(*own)
+	}
+	return nil
 }
 
-// publicError refuses an address that other machines can reach without authentication.
+// sidePort serves operators beside the protocol. If that fails, nothing else stops.
+type sidePort struct {
+	*httpd.Port // nil: there is none
+	web         *http.Server
+}
+
+// serve serves the port until close. ended is the line of the log if that fails.
+func (p *sidePort) serve(log zerolog.Logger, ended string) {
+	if p.Port != nil {
+		p.Serve(p.web.Serve, func(err error) { log.Error().Err(err).Msg(ended) })
+	}
+}
+
+// sideCutOff is how long a shutdown waits for the answers to operators.
+const sideCutOff = 2 * time.Second
+
+// close closes the port, and waits until it serves nothing.
+func (p *sidePort) close(ctx context.Context) error {
+	if p.Port == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, sideCutOff)
+	defer cancel()
+	_, err := httpd.Stop(ctx, p.web)
+	return errors.Join(err, p.Close())
+}
+
+// publicError refuses an address that other machines can reach without authentication, unless
+// insecure_no_auth is set: every client that reaches it may run tools and approve their calls.
 func publicError(c *config.Config, a net.Addr, authenticated bool) error {
 	if authenticated || c.InsecureNoAuth || loopback(a) {
 		return nil

@@ -3,17 +3,10 @@ package a2aserver
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
-	"log/slog"
 	"net"
-	"net/http"
-	"net/netip"
 	"slices"
-	"sync/atomic"
 	"time"
-
-	"github.com/rs/zerolog"
 
 	"a2a-server/a2a"
 	"a2a-server/a2a/agentcard"
@@ -23,21 +16,15 @@ import (
 	"a2a-server/task/outbox"
 )
 
-const (
-	metricsConnections = 64
-	metricsCutOff      = 2 * time.Second
-)
+const metricsConnections = 64
 
 // monitor is an operator's view of a Server: the metrics on their port, and the details of
 // /readyz.
 type monitor struct {
-	metrics  *metrics.Metrics // nil: there are none
-	damage   *metrics.Watched
-	survey   metrics.Survey
-	listener net.Listener // nil: there is none
-	web      *http.Server
-	served   chan error                     // the result of Serve; nil: it was not called
-	address  atomic.Pointer[netip.AddrPort] // of listener, for tools that must not reach it
+	metrics *metrics.Metrics // nil: there are none
+	damage  *metrics.Watched
+	survey  metrics.Survey
+	port    sidePort
 }
 
 // count makes the metrics, if the configuration has a port for them. It is called before the
@@ -82,40 +69,30 @@ func (m *monitor) observers() []engine.Observer {
 }
 
 // listen opens the port of the metrics, if the configuration has one.
-func (m *monitor) listen(s *Server) error {
-	at, token := s.config.Admin.Listen, s.config.Admin.Token.Secret
-	if at == "" {
+func (m *monitor) listen(s *Server, k portKey) error {
+	if k.at == "" {
 		return nil
 	}
-	l, err := net.Listen("tcp", at)
+	l, err := s.listen(k)
 	if err != nil {
-		return listenError("admin.listen", at, err)
-	}
-	if err := metricsPublicError(l.Addr(), token); err != nil {
-		_ = l.Close() // it has accepted no connection
 		return err
 	}
-	m.listener = httpd.NewListener(l, metricsConnections, s.log, time.Now)
-	switch {
-	case loopback(l.Addr()):
-	case s.files != nil:
-		m.listener = tls.NewListener(m.listener, s.files.TLS())
-	default:
-		s.log.Warn().Str("address", l.Addr().String()).Msg("metrics and their token are sent unencrypted: set tls.cert, or listen on 127.0.0.1")
-	}
-	address := tcpAddr(l.Addr()).AddrPort()
-	m.address.Store(&address)
-	var secret func() (string, error)
-	if token != "" {
-		secret = func() (string, error) { return s.tools.Load().Secret(token) }
-	}
-	m.web = metrics.NewServer(m.metrics.Handler(), secret)
-	m.web.ErrorLog = slog.NewLogLogger(zerolog.NewSlogHandler(s.log), slog.LevelDebug)
-	guard := guardOf(s.config, l.Addr(), at)
+	guard := guardOf(s.config, l.Addr(), k.at)
+	l = httpd.NewListener(l, metricsConnections, s.log, time.Now)
 	if !loopback(l.Addr()) {
 		guard.Hosts = nil // the token protects, and scrapers use addresses
+		if s.files != nil {
+			l = tls.NewListener(l, s.files.TLS())
+		} else {
+			s.log.Warn().Str("address", l.Addr().String()).Msg("metrics and their token are sent unencrypted: set tls.cert, or listen on 127.0.0.1")
+		}
 	}
-	m.web.Handler = guard.Wrap(m.web.Handler, a2a.WriteRefusal)
+	var secret func() (string, error)
+	if token := s.config.Admin.Token.Secret; token != "" {
+		secret = func() (string, error) { return s.tools.Load().Secret(token) }
+	}
+	m.port = sidePort{httpd.NewPort(l), httpd.NewServer(guard.Wrap(m.metrics.Handler(secret), a2a.WriteRefusal), s.log)}
+	m.port.web.WriteTimeout = metrics.WriteTimeout
 	return nil
 }
 
@@ -126,41 +103,6 @@ func metricsPublicError(a net.Addr, token string) error {
 		return nil
 	}
 	return fmt.Errorf("%w: other machines can reach %s, and there is no token: set admin.token, or listen on 127.0.0.1", ErrConfig, a)
-}
-
-// serve serves the port until close. If that fails, there are no metrics, and nothing else stops.
-func (m *monitor) serve(s *Server) {
-	if m.listener == nil {
-		return
-	}
-	m.served = make(chan error, 1)
-	go func() {
-		err := m.web.Serve(m.listener)
-		if !errors.Is(err, http.ErrServerClosed) {
-			s.log.Error().Err(err).Msg("metrics are served no more: restart the server")
-		}
-		m.served <- err
-	}()
-}
-
-// close closes the port, and waits until it serves nothing.
-func (m *monitor) close(ctx context.Context) error {
-	if m.listener == nil {
-		return nil
-	}
-	if m.served == nil {
-		return m.listener.Close()
-	}
-	ctx, cancel := context.WithTimeout(ctx, metricsCutOff)
-	defer cancel()
-	err := m.web.Shutdown(ctx)
-	if errors.Is(err, context.DeadlineExceeded) {
-		err = m.web.Close()
-	}
-	if served := <-m.served; !errors.Is(served, http.ErrServerClosed) {
-		err = errors.Join(err, served)
-	}
-	return err
 }
 
 // details returns the lines of the verbose answer of /readyz. A new part of the server that an

@@ -79,7 +79,7 @@ func (s *Server) reload() (done debugapi.Reloaded, err error) {
 	}
 	before := s.tools.Load()
 	conf, restart := config.Reloaded(s.config, read)
-	if s.admin != nil {
+	if s.admin.Port != nil {
 		if err := adminsocket.CheckPrograms(s.config, conf, os.Geteuid()); err != nil {
 			return done, fmt.Errorf("reload: %w", err)
 		}

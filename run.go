@@ -1,12 +1,10 @@
 package a2aserver
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"sync"
 	"time"
 
@@ -33,7 +31,7 @@ type running struct {
 	*Server
 	endRequests context.CancelCauseFunc
 	endEngine   context.CancelFunc
-	served      chan error // the result of Serve
+	failed      chan error // has why the port of HTTP or gRPC is served no more
 	engineEnded chan error // the result of the engine
 	endPush     context.CancelFunc
 	pushEnded   chan struct{} // closed when no notification is sent any more
@@ -77,9 +75,9 @@ func (s *Server) Run(ctx context.Context) error {
 	delivering, endPush := context.WithCancel(lasting)
 	r := &running{
 		Server: s, endRequests: endRequests, endEngine: endEngine,
-		served: make(chan error, 1), engineEnded: make(chan error, 1), endPush: endPush,
+		failed: make(chan error, 2), engineEnded: make(chan error, 1), endPush: endPush,
 	}
-	s.server.BaseContext = func(net.Listener) context.Context { return requests }
+	s.web.BaseContext = func(net.Listener) context.Context { return requests }
 	go func() { r.engineEnded <- s.engine.Run(working) }()
 	r.pushEnded = s.deliver(delivering)
 	r.start(ctx, requests)
@@ -156,13 +154,11 @@ func (r *running) awaitSettled(ctx context.Context) bool {
 
 // serve answers requests on all ports and sockets, and of the handler, as the phase allows it.
 func (r *running) serve(requests context.Context) {
-	r.serveAdmin()
-	r.monitor.serve(r.Server)
+	r.admin.serve(r.log, "the admin socket does not accept commands any more: restart the server")
+	r.monitor.port.serve(r.log, "metrics are served no more: restart the server")
 	r.mounted.Open(requests)
-	if r.listener != nil {
-		go func() { r.served <- r.server.Serve(r.listener) }()
-	}
-	r.serveGRPC()
+	r.port.Serve(r.web.Serve, func(err error) { r.failed <- fmt.Errorf("serve %s: %w", r.Addr(), err) })
+	r.grpc.port.Serve(r.grpc.rpc.Serve, func(err error) { r.failed <- fmt.Errorf("serve %s: %w", r.GRPCAddr(), err) })
 }
 
 // wait returns when the Server has to shut down. The error is the reason; nil: it was asked
@@ -187,12 +183,8 @@ func (r *running) wait(ctx context.Context) error {
 				err = errors.New("it stopped unexpectedly")
 			}
 			return fmt.Errorf("the engine: %w", err)
-		case err := <-r.served:
-			r.served <- nil
-			return fmt.Errorf("serve %s: %w", r.listener.Addr(), err)
-		case err := <-r.grpc.served:
-			r.grpc.served <- nil
-			return fmt.Errorf("serve %s: %w", r.grpc.listener.Addr(), cmp.Or(err, errors.New("it stopped unexpectedly")))
+		case err := <-r.failed:
+			return err
 		case <-remind:
 			r.warnOpen()
 		case now := <-look.C:
@@ -212,25 +204,21 @@ func (r *running) wait(ctx context.Context) error {
 	}
 }
 
+// addressText returns an address for the log; "" for nil.
+func addressText(a net.Addr) string {
+	if a == nil {
+		return ""
+	}
+	return a.String()
+}
+
 // announce logs that the server is listening, with the warnings for its operator.
 func (s *Server) announce() {
-	address := ""
-	if s.listener != nil {
-		address = s.listener.Addr().String()
-	}
-	speaks := ""
-	if at := s.GRPCAddr(); at != nil {
-		speaks = at.String()
-	}
-	measured := ""
-	if at := s.MetricsAddr(); at != nil {
-		measured = at.String()
-	}
 	planner := s.config.Planner.Kind
 	if p := s.given.Planner; p != nil {
 		planner = fmt.Sprintf("%T", p)
 	}
-	s.log.Info().Str("address", address).Str("grpc", speaks).Str("metrics", measured).Str("url", s.url).Str("data", s.config.Data).Str("store", s.config.Store).
+	s.log.Info().Str("address", addressText(s.Addr())).Str("grpc", addressText(s.GRPCAddr())).Str("metrics", addressText(s.MetricsAddr())).Str("url", s.url).Str("data", s.config.Data).Str("store", s.config.Store).
 		Str("planner", planner).Str("tools", s.toolNames()).Str("tools_for_some", s.reservedTools()).Str("version", Version()).Msg("listening")
 	if l := s.config.Limits; s.limits.Connections < l.Connections || s.limits.Streams < l.Streams {
 		s.log.Warn().Int("connections", s.limits.Connections).Int("streams", s.limits.Streams).Int("open_files", s.limits.Files).
@@ -252,7 +240,7 @@ func (s *Server) announce() {
 	}
 	switch {
 	case s.authenticator != nil:
-	case s.listener == nil:
+	case s.port == nil:
 		s.log.Warn().Msg("no authentication: every client of the handler may call tools and approve their calls")
 	case s.open() == "":
 		s.log.Warn().Msg("no authentication: every user of this machine may call tools and approve their calls")
@@ -262,7 +250,7 @@ func (s *Server) announce() {
 	if s.config.DeclaredGates == config.IgnoreDeclared {
 		s.log.Warn().Msg("declared_gates is ignore: tools that want approval run without it, unless a gate of the configuration asks")
 	}
-	if s.listener != nil && s.config.PublicURL == "" && !loopback(s.listener.Addr()) && len(s.config.AllowedHosts) == 0 {
+	if s.port != nil && s.config.PublicURL == "" && !loopback(s.Addr()) && len(s.config.AllowedHosts) == 0 {
 		s.log.Warn().Msg("the agent card names the address that each request came to: set public_url, or allowed_hosts to the names that clients use")
 	}
 	if s.given.Inside.Listening != nil {
@@ -282,12 +270,12 @@ func (s *Server) open() string {
 	if s.authenticator != nil {
 		return ""
 	}
-	for _, l := range []net.Listener{s.listener, s.grpc.listener} {
-		if l != nil && !loopback(l.Addr()) {
-			return l.Addr().String()
+	for _, a := range []net.Addr{s.Addr(), s.GRPCAddr()} {
+		if a != nil && !loopback(a) {
+			return a.String()
 		}
 	}
-	if s.listener == nil {
+	if s.port == nil {
 		return ""
 	}
 	return config.Proxied(s.config)
@@ -326,13 +314,7 @@ func (r *running) shutdown(ctx context.Context) error {
 				defer close(silent)
 				r.shutGRPC(wait)
 			}()
-			if r.listener == nil {
-				return nil
-			}
-			if err := <-r.served; err != nil && !errors.Is(err, http.ErrServerClosed) {
-				return err
-			}
-			return nil
+			return r.port.Close()
 		}},
 		{"end streams", 15 * time.Second, func(context.Context) error {
 			r.endRequests(a2a.ErrShutdown)
@@ -341,8 +323,8 @@ func (r *running) shutdown(ctx context.Context) error {
 			<-silent
 			return err
 		}},
-		{"close the admin socket", 2 * adminCutOff, func(ctx context.Context) error {
-			return errors.Join(r.closeAdmin(ctx), r.monitor.close(ctx))
+		{"close the admin socket", 3 * sideCutOff, func(ctx context.Context) error {
+			return errors.Join(r.admin.close(ctx), r.monitor.port.close(ctx))
 		}},
 		{"finish calls", r.config.Limits.Grace + slack, func(context.Context) error {
 			r.engine.Stop(time.Until(over))

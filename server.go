@@ -25,7 +25,6 @@ import (
 	"a2a-server/auth/apikey"
 	"a2a-server/auth/directory"
 	"a2a-server/auth/peer"
-	"a2a-server/internal/adminsocket"
 	"a2a-server/internal/app/config"
 	"a2a-server/internal/httpd"
 	"a2a-server/internal/keyring"
@@ -49,7 +48,7 @@ type Server struct {
 	planner   task.Planner
 	keys      *keyring.Keyring
 	engine    *engine.Engine
-	admin     *adminsocket.Server // nil: there is none
+	admin     sidePort // the admin socket
 	approvals *api.Service
 	signin    *signin.SignIn // nil: there are no pages
 	push      *pushes        // nil: no push notifications
@@ -57,14 +56,14 @@ type Server struct {
 	given     Config          // the Config of New, for reloads
 	tools     toolset.Current // that are in force, with secrets and gates
 	reloads   reloads
-	catalog   *toolset.Catalog               // the skills of the card
-	late      bool                           // a server of tools has not listed them yet
-	address   atomic.Pointer[netip.AddrPort] // of listener, for tools that must not reach it
-	files     *tlsfiles.Files                // certificates of listener; nil: no TLS
-	listener  net.Listener                   // nil: NoListen
+	catalog   *toolset.Catalog                 // the skills of the card
+	late      bool                             // a server of tools has not listed them yet
+	addresses atomic.Pointer[[]netip.AddrPort] // of the ports, for tools that must not reach them
+	files     *tlsfiles.Files                  // certificates of the ports; nil: no TLS
+	port      *httpd.Port                      // nil: NoListen
 	grpc      grpcPort
 	url       string // base URL, for the log
-	server    *http.Server
+	web       *http.Server
 	mounted   *httpd.Mounted
 	health    httpd.Health
 	monitor   monitor
@@ -175,21 +174,7 @@ func New(c Config) (_ *Server, err error) {
 		return nil, err
 	}
 	if !c.NoListen {
-		l, err := listen(conf, "listen", conf.Listen, s.authenticator != nil)
-		if err != nil {
-			return nil, err
-		}
-		address := tcpAddr(l.Addr()).AddrPort()
-		s.address.Store(&address)
-		limited := httpd.NewListener(l, s.limits.Connections, c.Log, time.Now)
-		s.listener = limited
-		if s.files != nil {
-			s.listener = tls.NewListener(limited, s.files.TLS())
-		}
-		if err := s.listenGRPC(limited); err != nil {
-			return nil, err
-		}
-		if err := s.monitor.listen(s); err != nil {
+		if err := s.openPorts(); err != nil {
 			return nil, err
 		}
 	}
@@ -201,6 +186,24 @@ func New(c Config) (_ *Server, err error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// openPorts opens the ports of the configuration.
+func (s *Server) openPorts() error {
+	web, grpc, metrics := ports(s.config, s.authenticator != nil)
+	l, err := s.listen(web)
+	if err != nil {
+		return err
+	}
+	limited := httpd.NewListener(l, s.limits.Connections, s.log, time.Now)
+	s.port = httpd.NewPort(limited)
+	if s.files != nil {
+		s.port = httpd.NewPort(tls.NewListener(limited, s.files.TLS()))
+	}
+	if err := s.listenGRPC(grpc, limited); err != nil {
+		return err
+	}
+	return s.monitor.listen(s, metrics)
 }
 
 // serveProtocol makes the HTTP server with all its routes.
@@ -238,7 +241,7 @@ func (s *Server) serveProtocol() error {
 	s.mounted = httpd.NewMounted(routes, func(w http.ResponseWriter, r *http.Request) {
 		protocol.Refuse(w, r, http.StatusServiceUnavailable, "the server is not running: try again later")
 	})
-	s.server = s.newServer(routes)
+	s.web = s.newServer(routes)
 	s.makeGRPC(protocol)
 	return nil
 }
@@ -260,20 +263,10 @@ func (s *Server) progress() string {
 func (s *Server) Handler() http.Handler { return s.mounted }
 
 // Addr returns the address that the Server listens on, or nil if it has no port.
-func (s *Server) Addr() net.Addr {
-	if s.listener == nil {
-		return nil
-	}
-	return s.listener.Addr()
-}
+func (s *Server) Addr() net.Addr { return s.port.Addr() }
 
 // MetricsAddr returns the address of the metrics, or nil if there is no port for them.
-func (s *Server) MetricsAddr() net.Addr {
-	if s.monitor.listener == nil {
-		return nil
-	}
-	return s.monitor.listener.Addr()
-}
+func (s *Server) MetricsAddr() net.Addr { return s.monitor.port.Addr() }
 
 // Approvals returns the API that lists and decides approvals, for people and programs other
 // than the A2A client.
@@ -304,27 +297,11 @@ func (s *Server) release() error {
 	if s.catalog != nil {
 		s.catalog.Close()
 	}
-	if s.listener != nil {
-		errs = append(errs, s.listener.Close())
-	}
-	if s.grpc.listener != nil {
-		errs = append(errs, s.grpc.listener.Close())
-	}
-	errs = append(errs, s.monitor.close(context.Background()), s.closeAdmin(context.Background()), s.closeTools())
+	errs = append(errs, s.port.Close(), s.grpc.port.Close(), s.monitor.port.close(context.Background()), s.admin.close(context.Background()), s.closeTools())
 	if s.store != nil {
 		errs = append(errs, s.store.close())
 	}
 	return errors.Join(errs...)
-}
-
-// own returns the addresses that the Server listens on.
-func (s *Server) own() (all []netip.AddrPort) {
-	for _, of := range []*atomic.Pointer[netip.AddrPort]{&s.address, &s.grpc.address, &s.monitor.address} {
-		if at := of.Load(); at != nil {
-			all = append(all, *at)
-		}
-	}
-	return all
 }
 
 // toolNames returns the names of the tools that every caller may use, for the log.

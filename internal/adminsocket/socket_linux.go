@@ -28,10 +28,18 @@ type socket struct {
 	made fs.FileInfo // the file
 }
 
-// listen makes the socket at path. It replaces the stale socket of an earlier server; a socket
+// Listen makes the socket at path. It replaces the stale socket of an earlier server; a socket
 // with a listener, or any other file, is an error. The folder must be writable only for the
 // server's user and the users that it trusts. Members of the group, unless it is 0, may
 // connect, too.
+func Listen(path string, group int) (net.Listener, error) {
+	s, err := listen(path, group)
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
 func listen(path string, group int) (*socket, error) {
 	if err := checkFolder(path); err != nil {
 		return nil, err
@@ -95,7 +103,7 @@ func (s *socket) admit(group int) error {
 	return err
 }
 
-// Check returns why [Open] could not make a socket at path for a group, and makes nothing. Its error wraps
+// Check returns why [Listen] could not make a socket at path for a group, and makes nothing. Its error wraps
 // [ErrListening] if a server has it.
 func Check(path string, group int) error {
 	groups, err := os.Getgroups()

@@ -10,9 +10,8 @@ import (
 	"a2a-server/auth/peer"
 )
 
-type socket struct{ *net.UnixListener }
-
-func listen(string, int) (*socket, error) { return nil, peer.ErrUnsupported }
+// Listen fails: this system has no admin socket.
+func Listen(string, int) (net.Listener, error) { return nil, peer.ErrUnsupported }
 
 // Check fails: this system has no admin socket.
 func Check(string, int) error { return peer.ErrUnsupported }

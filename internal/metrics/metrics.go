@@ -9,7 +9,6 @@ package metrics
 import (
 	"cmp"
 	"context"
-	"net/http"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -17,7 +16,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"a2a-server/task/engine"
 	"a2a-server/task/outbox"
@@ -122,11 +120,6 @@ func (m *Metrics) histograms(name, help string, buckets []float64, labels ...str
 	h := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: prefix + name, Help: help, Buckets: buckets}, labels)
 	m.registry.MustRegister(h)
 	return h
-}
-
-// Handler serves the metrics.
-func (m *Metrics) Handler() http.Handler {
-	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: scrapes, Timeout: scrapeTime})
 }
 
 // Requested counts a request of a method of A2A.

@@ -77,7 +77,7 @@ func audited(what approval.AuditEvent, tool string, at time.Time) *engine.Audite
 func scrape(t *testing.T, m *metrics.Metrics) string {
 	t.Helper()
 	w := httptest.NewRecorder()
-	m.Handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", http.NoBody))
+	m.Handler(nil).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", http.NoBody))
 	if w.Code != http.StatusOK {
 		t.Fatalf("a scrape is answered with %d %s", w.Code, w.Body)
 	}
@@ -171,9 +171,8 @@ func TestLabels(t *testing.T) {
 func TestToken(t *testing.T) {
 	t.Parallel()
 	token, failed := "right", error(nil)
-	h := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
-	guarded := metrics.NewServer(h, func() (string, error) { return token, failed }).Handler
-	open := metrics.NewServer(h, nil).Handler
+	guarded := filled().Handler(func() (string, error) { return token, failed })
+	open := filled().Handler(nil)
 	status := func(h http.Handler, method, path, credential string) int {
 		r := httptest.NewRequestWithContext(t.Context(), method, path, http.NoBody)
 		if credential != "" {

@@ -6,25 +6,22 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
 // Path is where the metrics are.
 const Path = "/metrics"
 
-// NewServer returns the HTTP server of the port of metrics. With token, requests need that bearer
-// token; it is read for each request, and an error is answered with 503. Every other path than
-// [Path] is answered with 404.
-func NewServer(h http.Handler, token func() (string, error)) *http.Server {
+// WriteTimeout bounds the time of an answer.
+const WriteTimeout = scrapeTime + 10*time.Second
+
+// Handler serves the metrics at [Path], and answers all else with 404. With token, requests need
+// that bearer token; it is read for each request, and an error is answered with 503.
+func (m *Metrics) Handler(token func() (string, error)) http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("GET "+Path, bearer(h, token))
-	return &http.Server{
-		Handler:           mux,
-		ReadHeaderTimeout: 5 * time.Second,
-		ReadTimeout:       10 * time.Second,
-		WriteTimeout:      scrapeTime + 10*time.Second,
-		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    16 << 10,
-	}
+	mux.Handle("GET "+Path, bearer(promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: scrapes, Timeout: scrapeTime}), token))
+	return mux
 }
 
 // bearer returns h for callers with the token; token may be nil.

@@ -8,7 +8,7 @@ func protocolRows() []row {
 		{"internal/httpd", "MayHaveTwoLengths", returns("false"), "internal/e2e TestSecondLengthEndsTheConnection", "a request that may have two lengths is the last of its connection"},
 		{".", "Server.admit", hangs(never("Requests")), "internal/e2e TestRequestsBeyondTheLimit", "requests are bounded over all connections"},
 		{".", "Server.newServer", hangs(zero("ReadTimeout")), "internal/e2e TestRequestsComeInTime", "every request has to come in time"},
-		{".", "Server.shutServer", skip("Close"), "internal/e2e TestShutdownWithUnreadBodies", "a client that does not send does not make a shutdown fail"},
+		{"internal/httpd", "Stop", skip("Close"), "internal/e2e TestShutdownWithUnreadBodies", "a client that does not send does not make a shutdown fail"},
 		{"internal/toolset", "checkGates", always("dynamic"), "internal/e2e TestGateOfNoTool", "a gate for a tool that does not exist is refused"},
 		{".", "guardOf", always("AllowedHosts"), "TestGuard", "allowed_hosts holds on every address"},
 		{"internal/httpd", "Health.Refusal", hangs(always("Load")), "internal/e2e TestRestoredServerAnswersProbesAtOnce", "a restored store shows nothing before its tasks are up to date"},
