@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 
 	"a2a-server/store"
 	"a2a-server/task"
@@ -39,7 +40,7 @@ func (ts *Turns) create(ctx context.Context, scope store.Scope, n rules.New, adv
 	b := ts.batch(d, scope, nil)
 	if !current.NoIdempotency {
 		b.Dedup = rules.MessageHash(n.Context.Owner(), n.JSON)
-		b.Rows = append(b.Rows, store.RowChange{Kind: task.RowMessage, Key: []byte("first"), Index: []store.IndexKey{{Index: task.IndexMessage, Key: b.Dedup[:]}}})
+		b.Rows = append(b.Rows, store.RowChange{Kind: task.RowMessage, Key: []byte("first"), Index: []store.IndexKey{{Index: task.IndexMessage, Key: slices.Clone(b.Dedup[:])}}})
 	}
 	b.Disk = ts.env.Limits.DiskBounds()
 	if n.Message.ContextID != "" { // a context id of ours is new, so its context is empty
