@@ -190,7 +190,7 @@ func (r *Rules) decidesNothing(c *task.ReadonlyContext, m *a2a.Message, waiting 
 	answers, wrong := r.Presenter.Answers(m, nil)
 	holds := wrong != nil || len(answers) > 0
 	if !holds {
-		if words, err := r.Presenter.Answers(m, anyQuestion()); err != nil || len(words) == 0 {
+		if words, err := r.Presenter.Answers(m, anyQuestion); err != nil || len(words) == 0 {
 			return nil
 		}
 	}
@@ -208,10 +208,8 @@ func (r *Rules) decidesNothing(c *task.ReadonlyContext, m *a2a.Message, waiting 
 	return nil
 }
 
-// anyQuestion returns an approval that every word of decision answers, with a code or without.
-func anyQuestion() []*approval.Approval {
-	return []*approval.Approval{{ID: approval.ID("any", 1, "" /* mark */), Task: "any", Kind: approval.KindCall, State: approval.Pending, Code: "any"}}
-}
+// anyQuestion is an approval that every word of decision answers, with a code or without. Nothing changes it.
+var anyQuestion = []*approval.Approval{{ID: approval.ID("any", 1, "" /* mark */), Task: "any", Kind: approval.KindCall, State: approval.Pending, Code: "any"}}
 
 // listTools returns the tools that a caller may use. If a toolset fails, only its own
 // tools are missing.
