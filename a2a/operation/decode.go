@@ -67,7 +67,7 @@ func ProtoReason(err error) string {
 
 // decode reads a request of any size.
 func decode[R any](ctx context.Context, s *Service, by auth.Principal, in Input, read func(Input) (*R, error)) (req *R, err error) {
-	err = s.Config.Engine.Process(ctx, by, in.Size(), func() (err error) {
+	err = s.Config.Engine.Process(ctx, by, len(in.JSON), func() (err error) {
 		if req, err = read(in); err != nil {
 			return err
 		}
@@ -78,21 +78,14 @@ func decode[R any](ctx context.Context, s *Service, by auth.Principal, in Input,
 
 // readSend decodes the request of SendMessage and SendStreamingMessage.
 func readSend(in Input) (*sdk.SendMessageRequest, error) {
-	switch {
-	case in.send != nil:
+	if in.send != nil {
 		return in.send, nil
-	case in.Proto == nil:
-		return decodeSend(in.JSON)
 	}
-	var pb a2apb.SendMessageRequest
-	if err := in.fill(&pb); err != nil {
-		return nil, err
-	}
-	return toSend(&pb)
+	return decodeSend(in.JSON)
 }
 
 // decodeSend reads and checks parameters of SendMessage and SendStreamingMessage that [readPlain]
-// does not read.
+// does not read, including values that the SDK's conversion drops.
 func decodeSend(raw Checked) (*sdk.SendMessageRequest, error) {
 	// Parts are counted before they are decoded. Each has braces.
 	if bytes.Count(raw, []byte{'{'}) > MaxParts {
@@ -104,12 +97,6 @@ func decodeSend(raw Checked) (*sdk.SendMessageRequest, error) {
 	if err := unmarshal(raw, &pb); err != nil {
 		return nil, err
 	}
-	return toSend(&pb)
-}
-
-// toSend checks the parameters of SendMessage and SendStreamingMessage, including values that
-// the SDK's conversion drops.
-func toSend(pb *a2apb.SendMessageRequest) (*sdk.SendMessageRequest, error) {
 	if err := checkMessage(pb.GetMessage()); err != nil {
 		return nil, err
 	}
@@ -122,7 +109,7 @@ func toSend(pb *a2apb.SendMessageRequest) (*sdk.SendMessageRequest, error) {
 			return nil, err // the operation checks it, too, after the webhook
 		}
 	}
-	req, err := pbconv.FromProtoSendMessageRequest(pb)
+	req, err := pbconv.FromProtoSendMessageRequest(&pb)
 	if err != nil {
 		return nil, wire.ErrInvalidParams.Saying(visible.Clip(err.Error(), 2*wire.MaxEcho))
 	}
@@ -153,9 +140,6 @@ func readListTasks(in Input) (*a2apb.ListTasksRequest, error) {
 	var pb a2apb.ListTasksRequest
 	if err := in.fill(&pb); err != nil {
 		return nil, err
-	}
-	if in.Proto != nil && pb.GetPageSize() == 0 {
-		pb.PageSize = nil // the SDK's client (v2.4.0) sends 0 when its caller gives none
 	}
 	// protojson drops an unknown state, as it may be from a later version, so that a
 	// mistyped filter would be ignored.

@@ -27,12 +27,10 @@ type Request struct {
 
 // Input is a request that a binding has received and not decoded.
 type Input struct {
-	JSON   Checked                        // the parameters of JSON-RPC, or the body of HTTP+JSON
-	Query  url.Values                     // nil: there is none
-	Tenant string                         // of the path, which is the caller's; "": it names none
-	Path   []string                       // the other parameters of the path, in their order; nil: it has none
-	Proto  func(into proto.Message) error // decodes the request of gRPC; nil: it is of another binding
-	Bytes  int                            // of the request of gRPC
+	JSON   Checked    // the parameters of JSON-RPC, the body of HTTP+JSON, or the message of gRPC
+	Query  url.Values // nil: there is none
+	Tenant string     // of the path, which is the caller's; "": it names none
+	Path   []string   // the other parameters of the path, in their order; nil: it has none
 
 	send *sdk.SendMessageRequest // decoded from JSON; nil: it is to be decoded
 }
@@ -76,21 +74,10 @@ func reads[M any, P interface {
 	}
 }
 
-// Size returns the bytes of a request.
-func (in Input) Size() int {
-	if in.Proto != nil {
-		return in.Bytes
-	}
-	return len(in.JSON)
-}
-
-// fill decodes a message from gRPC, JSON or the query, whichever is present.
+// fill decodes a message from JSON or the query, whichever is present.
 func (in Input) fill(into proto.Message) error {
 	if in.Query != nil {
 		return decodeQuery(in.Query, into)
-	}
-	if in.Proto != nil {
-		return in.Proto(into)
 	}
 	return unmarshal(in.JSON, into)
 }

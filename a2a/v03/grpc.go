@@ -5,13 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	a2apb "github.com/a2aproject/a2a-go/a2apb"
-	"google.golang.org/protobuf/encoding/protojson"
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
-	"google.golang.org/protobuf/reflect/protoregistry"
 )
 
 // Service returns the gRPC service of A2A 0.3. Its messages have the form [REST].
@@ -26,82 +24,46 @@ func MethodName(operation string) string {
 	}[operation], operation)
 }
 
-// NewGRPCRequest returns an empty request of a method of [Service].
-func NewGRPCRequest(of protoreflect.MessageDescriptor) (proto.Message, error) {
-	kind, err := protoregistry.GlobalTypes.FindMessageByName(of.FullName())
-	if err != nil {
-		return nil, fmt.Errorf("decode %s: %w", of.FullName(), err)
+// GRPCRequest returns the function that converts the JSON of a request over gRPC to that of an operation
+// of 1.0. The rules of [SendRequest] apply.
+func GRPCRequest(operation string) func(raw []byte, form Form) ([]byte, error) {
+	switch operation {
+	case "SendMessage", "SendStreamingMessage":
+		return SendRequest
+	case "CreateTaskPushNotificationConfig":
+		return createRequest
+	case "GetTaskPushNotificationConfig", "DeleteTaskPushNotificationConfig":
+		return configRequest
+	case "ListTaskPushNotificationConfigs":
+		return listConfigsRequest
+	case "ListTasks":
+		return listRequest
+	case "GetTask", "CancelTask", "SubscribeToTask":
+		return taskRequest
 	}
-	return kind.New().Interface(), nil
+	return nil // the requests are the same
 }
 
-// GRPCRequest returns a request of [NewGRPCRequest] as that of 1.0, in JSON. An error is an
-// [*Error]. It may change m.
-func GRPCRequest(m proto.Message) ([]byte, error) {
-	switch m := m.(type) {
-	case *a2apb.SendMessageRequest:
-		return nested(m, SendRequest)
-	case *a2apb.CreateTaskPushNotificationConfigRequest:
-		task, wrong := within(m.GetParent(), "parent")
-		if wrong != nil {
-			return nil, wrong
-		}
-		m.Parent = ""
-		made, err := nested(m, CreatePushConfig)
-		if err != nil {
-			return nil, err
-		}
-		return withTask(made, task)
-	case *a2apb.GetTaskRequest:
-		return named(m.GetName(), func(id string) any { return taskRequest{id, int(m.GetHistoryLength())} })
-	case *a2apb.CancelTaskRequest:
-		return named(m.GetName(), func(id string) any { return taskRequest{ID: id} })
-	case *a2apb.TaskSubscriptionRequest:
-		return named(m.GetName(), func(id string) any { return taskRequest{ID: id} })
-	case *a2apb.GetTaskPushNotificationConfigRequest:
-		return configRequest(m.GetName())
-	case *a2apb.DeleteTaskPushNotificationConfigRequest:
-		return configRequest(m.GetName())
-	case *a2apb.ListTaskPushNotificationConfigRequest:
-		task, wrong := within(m.GetParent(), "parent")
-		if wrong != nil {
-			return nil, wrong
-		}
-		return json.Marshal(struct {
-			TaskID    string `json:"taskId"`
-			PageSize  int32  `json:"pageSize,omitempty"`
-			PageToken string `json:"pageToken,omitempty"`
-		}{task, m.GetPageSize(), m.GetPageToken()})
-	case *a2apb.ListTasksRequest:
-		return nested(m, listRequest)
-	}
-	return []byte("{}"), nil // it has no fields
+// grpcRequest are the members of requests over gRPC that HTTP+JSON has in the path and the query.
+type grpcRequest struct {
+	Name          string `json:"name"`
+	Parent        string `json:"parent"`
+	HistoryLength int    `json:"historyLength"`
+	PageSize      int    `json:"pageSize"`
+	PageToken     string `json:"pageToken"`
 }
 
-// taskRequest is a request about a task. 0 is no length in 0.3, but the whole history.
-type taskRequest struct {
-	ID            string `json:"id"`
-	HistoryLength int    `json:"historyLength,omitempty"`
-}
-
-// nested converts a request whose JSON the other bindings have, too.
-func nested(m proto.Message, convert func([]byte, Form) ([]byte, error)) ([]byte, error) {
-	raw, err := protojson.Marshal(m)
-	if err != nil {
-		return nil, &Error{"the message", "has a value that JSON has not"}
+// readGRPC reads a request, and the id of the task in its parent.
+func readGRPC(raw []byte) (r grpcRequest, task string, wrong error) {
+	if err := json.Unmarshal(raw, &r); err != nil {
+		return r, "", fmt.Errorf("read a request over gRPC: %w", err) // it was made just now
 	}
-	made, err := convert(raw, REST)
-	if wrong, is := errors.AsType[*Error](err); is {
-		// The proto of 0.3 calls them request and content, the JSON of ours message and parts.
-		if rest, of := strings.CutPrefix(wrong.Field, "message"); of {
-			return nil, &Error{"request" + strings.Replace(rest, ".parts", ".content", 1), wrong.Reason}
-		}
-	}
-	return made, err
+	task, wrong = within(r.Parent, "parent")
+	return r, task, wrong
 }
 
 // within returns the id in tasks/{id}.
-func within(name, field string) (id string, wrong *Error) {
+func within(name, field string) (id string, err error) {
 	id, ok := strings.CutPrefix(name, "tasks/")
 	if !ok || id == "" || strings.Contains(id, "/") {
 		return "", &Error{field, "must be tasks/ and the id of a task"}
@@ -109,20 +71,23 @@ func within(name, field string) (id string, wrong *Error) {
 	return id, nil
 }
 
-// named returns the request that made returns for the task of a name.
-func named(name string, made func(id string) any) ([]byte, error) {
-	id, wrong := within(name, "name")
-	if wrong != nil {
-		return nil, wrong
+func taskRequest(raw []byte, _ Form) ([]byte, error) {
+	in, _, _ := readGRPC(raw)
+	id, err := within(in.Name, "name")
+	if err != nil {
+		return nil, err
 	}
-	return json.Marshal(made(id))
+	return json.Marshal(struct {
+		ID            string `json:"id"`
+		HistoryLength int    `json:"historyLength,omitempty"` // 0 is no length in 0.3, but the whole history
+	}{id, in.HistoryLength})
 }
 
-// configRequest returns the request about a config of a task, by its name.
-func configRequest(name string) ([]byte, error) {
-	task, config, ok := strings.Cut(name, "/pushNotificationConfigs/")
-	id, wrong := within(task, "name")
-	if !ok || wrong != nil || strings.Contains(config, "/") {
+func configRequest(raw []byte, _ Form) ([]byte, error) {
+	in, _, _ := readGRPC(raw)
+	task, config, ok := strings.Cut(in.Name, "/pushNotificationConfigs/")
+	id, err := within(task, "name")
+	if !ok || err != nil || strings.Contains(config, "/") {
 		return nil, &Error{"name", "must be tasks/, the id of a task, /pushNotificationConfigs/ and the id of a config"}
 	}
 	return json.Marshal(struct {
@@ -131,18 +96,28 @@ func configRequest(name string) ([]byte, error) {
 	}{id, config})
 }
 
-// withTask adds the id of a task to a request about its push notification configs.
-func withTask(made []byte, task string) ([]byte, error) {
-	all := map[string]json.RawMessage{}
-	if err := json.Unmarshal(made, &all); err != nil {
-		return nil, fmt.Errorf("create push config: %w", err) // it was made just now
+func listConfigsRequest(raw []byte, _ Form) ([]byte, error) {
+	in, task, err := readGRPC(raw)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(struct {
+		TaskID    string `json:"taskId"`
+		PageSize  int    `json:"pageSize,omitempty"`
+		PageToken string `json:"pageToken,omitempty"`
+	}{task, in.PageSize, in.PageToken})
+}
+
+func createRequest(raw []byte, form Form) ([]byte, error) {
+	_, task, err := readGRPC(raw)
+	if err != nil {
+		return nil, err
 	}
 	id, err := json.Marshal(task)
 	if err != nil {
 		return nil, err
 	}
-	all["taskId"] = id
-	return json.Marshal(all)
+	return CreatePushConfig(slices.Concat([]byte(`{"taskId":`), id, []byte(","), raw[1:]), form) // it has a parent
 }
 
 // listRequest converts the JSON of ListTasks.
@@ -161,8 +136,8 @@ func listRequest(raw []byte, _ Form) ([]byte, error) {
 	return json.Marshal(all)
 }
 
-// GRPCCard returns a union card, of [UnionCard], as the JSON of the card of [Service].
-func GRPCCard(union []byte) ([]byte, error) {
+// AppendGRPCCard appends a union card, of [UnionCard], to dst as the JSON of the card of [Service].
+func AppendGRPCCard(dst, union []byte, _ Form) ([]byte, error) {
 	var all map[string]json.RawMessage
 	var in struct {
 		SecurityRequirements []struct {
@@ -170,7 +145,7 @@ func GRPCCard(union []byte) ([]byte, error) {
 		} `json:"securityRequirements"`
 	}
 	if err := errors.Join(json.Unmarshal(union, &all), json.Unmarshal(union, &in)); err != nil {
-		return nil, fmt.Errorf("agent card for A2A 0.3: %w", err)
+		return dst, fmt.Errorf("agent card for A2A 0.3: %w", err)
 	}
 	type list struct {
 		List []string `json:"list"`
@@ -185,8 +160,8 @@ func GRPCCard(union []byte) ([]byte, error) {
 	}
 	text, err := json.Marshal(security)
 	if err != nil {
-		return nil, fmt.Errorf("agent card for A2A 0.3: %w", err)
+		return dst, fmt.Errorf("agent card for A2A 0.3: %w", err)
 	}
 	all["security"] = text
-	return json.Marshal(all)
+	return appended(dst, all)
 }

@@ -44,7 +44,7 @@ func refusalCases() []endToEnd {
 			m.Parts = slices.Repeat([]part{text("x")}, 1025)
 			_, f := alice.send(sending{Message: m})
 			s.refused("1025 parts", f, "INVALID_PARAMS")
-		}, differs: []difference{{named("gRPC"), "they are counted while they are decoded, so the place is named as that of an encoding"}}},
+		}},
 		{name: "a message that is nested too deeply", play: func(s *scene) {
 			alice := s.as("alice")
 			var deep any = 1.0

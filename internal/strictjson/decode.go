@@ -75,24 +75,25 @@ func kindOf(v any) string {
 // decoder reads JSON by jsontext, which refuses duplicate names and invalid UTF-8, and adds the limits of
 // this package. Its errors are an *[Error].
 type decoder struct {
-	raw   []byte
-	from  bytes.Buffer
-	text  jsontext.Decoder
-	err   error // the *Error that a Reader has met
-	check bool  // only check: values are nil
-	bound bool  // at most MaxValues
-	seen  int   // values, when bound is set
-	any   bool  // accept numbers of any size
-	since int64 // where the processor was yielded last
+	raw     []byte
+	from    bytes.Buffer
+	text    jsontext.Decoder
+	err     error // the *Error that a Reader has met
+	check   bool  // only check: values are nil
+	bound   bool  // at most MaxValues
+	seen    int   // values, when bound is set
+	any     bool  // accept numbers of any size
+	trusted bool  // accept any depth
+	since   int64 // where the processor was yielded last
 }
 
 var decoders = sync.Pool{New: func() any { return new(decoder) }}
 
-func newDecoder(raw []byte) *decoder {
+func newDecoder(raw []byte, options ...jsontext.Options) *decoder {
 	d, _ := decoders.Get().(*decoder)
-	d.raw, d.err, d.check, d.bound, d.seen, d.any, d.since = raw, nil, false, false, 0, false, 0
+	d.raw, d.err, d.check, d.bound, d.seen, d.any, d.trusted, d.since = raw, nil, false, false, 0, false, false, 0
 	d.from = *bytes.NewBuffer(raw) // which jsontext reads in place
-	d.text.Reset(&d.from)
+	d.text.Reset(&d.from, options...)
 	return d
 }
 
@@ -215,7 +216,7 @@ func (d *decoder) array() (any, error) {
 
 // nested refuses an object or array, whose beginning was read, below too many others.
 func (d *decoder) nested() error {
-	if d.text.StackDepth() > MaxDepth {
+	if d.text.StackDepth() > MaxDepth && !d.trusted {
 		return d.refused("is nested deeper than " + strconv.Itoa(MaxDepth) + " levels")
 	}
 	return nil

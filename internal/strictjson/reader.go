@@ -19,6 +19,19 @@ func Read(raw []byte, read func(r Reader) bool) error {
 	d := newDecoder(raw)
 	defer d.free()
 	d.bound = true
+	return d.read(read)
+}
+
+// ReadTrusted is [Read] for JSON that this program has written or checked. It refuses only what is not
+// JSON.
+func ReadTrusted(raw []byte, read func(r Reader) bool) error {
+	d := newDecoder(raw, jsontext.AllowDuplicateNames(true))
+	defer d.free()
+	d.trusted = true
+	return d.read(read)
+}
+
+func (d *decoder) read(read func(r Reader) bool) error {
 	if !read(Reader{d}) {
 		return d.err
 	}
@@ -88,6 +101,44 @@ func (r Reader) open(kind jsontext.Kind) bool {
 func (r Reader) close() bool {
 	_, err := r.next()
 	return err == nil
+}
+
+// Kind returns the kind of the next token: its first byte, but '0' for every number; 0 if there is none.
+func (r Reader) Kind() byte { return byte(r.text.PeekKind()) }
+
+// Skip reads any value of [ReadTrusted].
+func (r Reader) Skip() bool {
+	_, err := r.text.ReadValue()
+	return err == nil
+}
+
+// AppendText reads a string, and appends its text to dst.
+func (r Reader) AppendText(dst []byte) ([]byte, bool) {
+	if r.text.PeekKind() != '"' {
+		return dst, false
+	}
+	quoted, err := r.text.ReadValue()
+	if err != nil {
+		return dst, false
+	}
+	dst, _ = jsontext.AppendUnquote(dst, quoted) // it is valid
+	return dst, true
+}
+
+// Bool reads true or false.
+func (r Reader) Bool() (value, ok bool) {
+	t, err := r.begin()
+	return t.Kind() == 't', err == nil && (t.Kind() == 't' || t.Kind() == 'f')
+}
+
+// Number reads a number.
+func (r Reader) Number() (float64, bool) {
+	t, err := r.begin()
+	if err != nil || t.Kind() != '0' {
+		return 0, false
+	}
+	f, err := t.Float()
+	return f, err == nil
 }
 
 // Text reads a string.

@@ -46,8 +46,8 @@ func (g *Server) registerHealth() {
 				}
 				defer release()
 				var req healthpb.HealthCheckRequest
-				if err := m.decode(&req); err != nil {
-					return err
+				if err := proto.Unmarshal(m, &req); err != nil {
+					return wire.ErrParse.Saying(notValid("HealthCheckRequest", err))
 				}
 				return answer(c, req.GetService())
 			})

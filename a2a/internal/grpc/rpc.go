@@ -24,31 +24,6 @@ import (
 	"a2a-server/task/engine"
 )
 
-// protocol is how a version of A2A is written in gRPC.
-type protocol interface {
-	// version is that of the service, as Major.Minor.
-	version() string
-	// input returns the request that is in a message.
-	input(m message) (operation.Input, error)
-	// response returns the response whose JSON, of version 1.0, an operation has written, and
-	// event an event of a stream.
-	response(json []byte) (message, error)
-	event(json []byte) (message, error)
-}
-
-// protocolV1 is A2A 1.0. It implements [protocol].
-type protocolV1 struct {
-	op  *operation.Operation
-	out *form
-}
-
-func (protocolV1) version() string { return wire.Version }
-func (protocolV1) input(m message) (operation.Input, error) {
-	return operation.Input{Proto: m.decode, Bytes: len(m)}, nil
-}
-func (p protocolV1) response(json []byte) (message, error) { return p.out.encode(json) }
-func (p protocolV1) event(json []byte) (message, error)    { return p.out.encode(json) }
-
 // rpc is a call of gRPC while it is served.
 type rpc struct {
 	g      *Server
@@ -58,7 +33,7 @@ type rpc struct {
 	r      *http.Request // the call as a request: its metadata are headers
 	method string        // for the log
 	conn   *connection
-	as     protocol
+	as     *method  // nil: outside A2A
 	active []string // extensions
 
 	rest      *engine.Subscription // the events after the beginning of a stream; nil: none
@@ -87,7 +62,8 @@ func (r responseHeader) Write(b []byte) (int, error) { return len(b), nil }
 
 // serve serves a call: everything that has to be known before its message is received, then
 // the operation.
-func (g *Server) serve(ss grpc.ServerStream, op *operation.Operation, as protocol) error {
+func (g *Server) serve(ss grpc.ServerStream, as *method) error {
+	op := as.op
 	return g.call(ss, op.Name, as, func(c *rpc, by auth.Principal) error {
 		if err := g.service.Admit(by, op, c.active); err != nil {
 			return err
@@ -108,12 +84,17 @@ func (g *Server) serve(ss grpc.ServerStream, op *operation.Operation, as protoco
 		if err != nil {
 			return err
 		}
+		if as.old {
+			in, err = g.service.ReadOld(c.ctx, by, in, op, v03.REST)
+		}
 		run := c.unary
 		if op.Stream != nil {
 			run = c.stream
 		}
-		err = run(by, op, in)
-		if c.old() {
+		if err == nil {
+			err = run(by, op, in)
+		}
+		if as.old {
 			err = operation.InOldNames(err, func() v03.Names { return v03.GRPCNames(op.Name) })
 		}
 		return err
@@ -158,7 +139,7 @@ func (g *Server) open(ss grpc.ServerStream, method string, run func(*rpc) error)
 
 // call runs the common beginning of every call that needs an authenticated caller, and then
 // run. as is nil for a service outside A2A.
-func (g *Server) call(ss grpc.ServerStream, method string, as protocol, run func(*rpc, auth.Principal) error) error {
+func (g *Server) call(ss grpc.ServerStream, method string, as *method, run func(*rpc, auth.Principal) error) error {
 	return g.open(ss, method, func(c *rpc) error {
 		if g.all.Err() != nil {
 			return httpd.ErrStopping
@@ -231,9 +212,6 @@ func requestOf(ctx context.Context) *http.Request {
 	return r
 }
 
-// old reports whether a call is of A2A 0.3.
-func (c *rpc) old() bool { return c.as.version() == wire.OldVersion }
-
 // asked returns a call as a request to the port of HTTP, whose URL the card has.
 func (g *Server) asked(r *http.Request) *http.Request {
 	at, err := netip.ParseAddrPort(g.cfg.HTTP)
@@ -261,7 +239,7 @@ func (c *rpc) unary(by auth.Principal, op *operation.Operation, in operation.Inp
 	}
 	a := s.Config.Engine.ReserveRead(by)
 	defer a.Release()
-	text, err := op.Respond(s, ctx, operation.Request{By: by, Bytes: in.Size(), Answer: a, Renew: renew, HTTP: c.r, V03: c.old(), ToHTTP: c.g.asked}, in, nil)
+	text, err := op.Respond(s, ctx, operation.Request{By: by, Bytes: len(in.JSON), Answer: a, Renew: renew, HTTP: c.r, V03: c.as.old, ToHTTP: c.g.asked}, in, nil)
 	if errors.Is(context.Cause(ctx), httpd.ErrEnded) {
 		return httpd.ErrEnded // the credential has ended
 	}

@@ -11,11 +11,11 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/reflection"
-	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"crypto/tls"
 
 	"a2a-server/a2a/operation"
+	v03 "a2a-server/a2a/v03"
 	"a2a-server/internal/httpd"
 )
 
@@ -89,36 +89,15 @@ func New(s *operation.Service, c Config) *Server {
 		grpc.StreamInterceptor(g.intercept),
 		grpc.UnknownServiceHandler(g.unknown),
 	)
-	g.register()
+	g.register(a2apb.File_a2av1_proto.Services().ByName("A2AService"), false /* old */)
 	if !s.Config.OnlyV1 {
-		g.registerOld()
+		g.register(v03.Service(), true /* old */)
 	}
 	g.registerHealth()
 	if c.Reflection {
 		reflection.Register(g.server) // its handlers are grpc's own, behind intercept
 	}
 	return g
-}
-
-// register adds the methods of A2A 1.0, from the table.
-func (g *Server) register() {
-	service := a2apb.File_a2av1_proto.Services().ByName("A2AService")
-	desc := grpc.ServiceDesc{ServiceName: string(service.FullName()), Metadata: service.ParentFile().Path()}
-	for i := range g.service.Table {
-		op := &g.service.Table[i]
-		method := service.Methods().ByName(protoreflect.Name(op.Name))
-		if method == nil {
-			panic("the operation " + op.Name + " is no method of A2AService in a2apb: name it as there, or take the version of the SDK that has it")
-		}
-		out := formOf(method.Output())
-		desc.Streams = append(desc.Streams, grpc.StreamDesc{
-			StreamName: op.Name, ServerStreams: op.Stream != nil,
-			Handler: func(_ any, ss grpc.ServerStream) error {
-				return g.serve(ss, op, protocolV1{op: op, out: out})
-			},
-		})
-	}
-	g.server.RegisterService(&desc, nil)
 }
 
 // Serve serves the connections of a listener until [Server.Stop]. It returns nil then.

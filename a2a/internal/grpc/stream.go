@@ -43,7 +43,7 @@ func (c *rpc) stream(by auth.Principal, op *operation.Operation, in operation.In
 	c.atEnd(give)
 	renew := s.Requests.Renews(c.r)
 	c.atEnd(s.Requests.Lease(c.ctx, by, renew, c.cancel, op.Action))
-	c.rest, err = op.Stream(s, c.ctx, operation.Request{By: by, Bytes: in.Size(), Renew: renew, From: s.LastEventID(c.r), V03: c.old()}, in,
+	c.rest, err = op.Stream(s, c.ctx, operation.Request{By: by, Bytes: len(in.JSON), Renew: renew, From: s.LastEventID(c.r), V03: c.as.old}, in,
 		func(engine.ID) operation.Sink { return c.events })
 	return err
 }

@@ -1,0 +1,101 @@
+package grpc
+
+import (
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+
+	"a2a-server/a2a/internal/wire"
+	"a2a-server/a2a/operation"
+	v03 "a2a-server/a2a/v03"
+)
+
+// method is an operation in the gRPC service of a version of A2A.
+type method struct {
+	op      *operation.Operation
+	old     bool // of 0.3, whose messages are those of HTTP+JSON in 0.3
+	in, out protoreflect.MessageType
+}
+
+// version returns the version of the service, as Major.Minor.
+func (m *method) version() string {
+	if m.old {
+		return wire.OldVersion
+	}
+	return wire.Version
+}
+
+// input returns the request in a message, in the JSON of its version.
+func (m *method) input(sent message) (in operation.Input, err error) {
+	raw, err := sent.json(m.in.New().Interface())
+	if err != nil {
+		return in, err
+	}
+	if m.old {
+		in.JSON, err = operation.Check(raw)
+		return in, err
+	}
+	return in, in.ReadBody(raw, m.op)
+}
+
+// response returns the message of a response of the operation.
+func (m *method) response(json []byte) (_ message, err error) {
+	if m.old {
+		if json, err = m.op.Legacy.Write(nil, json, v03.REST); err != nil {
+			return nil, err
+		}
+	}
+	return encode(json, m.out)
+}
+
+// event returns the message of an event of a stream.
+func (m *method) event(json []byte) (_ message, err error) {
+	if m.old {
+		if json, err = v03.AppendEvent(nil, json, v03.REST); err != nil {
+			return nil, err
+		}
+	}
+	return encode(json, m.out)
+}
+
+// register adds the service of a version, with the operations of the table that it has.
+func (g *Server) register(service protoreflect.ServiceDescriptor, old bool) {
+	desc := grpc.ServiceDesc{ServiceName: string(service.FullName()), Metadata: service.ParentFile().Path()}
+	for _, op := range g.service.Table {
+		name := op.Name
+		if old && op.Legacy == nil {
+			continue
+		}
+		if old {
+			name, op.Legacy = v03.MethodName(op.Name), overGRPC(op.Name, *op.Legacy)
+		}
+		d := service.Methods().ByName(protoreflect.Name(name))
+		if d == nil {
+			panic("the operation " + op.Name + " is no method of " + desc.ServiceName + ": name it as there, or take the version of the SDK that has it")
+		}
+		m := &method{op: &op, old: old, in: typeOf(d.Input()), out: typeOf(d.Output())}
+		desc.Streams = append(desc.Streams, grpc.StreamDesc{
+			StreamName: name, ServerStreams: op.Stream != nil,
+			Handler: func(_ any, ss grpc.ServerStream) error { return g.serve(ss, m) },
+		})
+	}
+	g.server.RegisterService(&desc, nil)
+}
+
+// typeOf returns the type of a message of the SDK, which registers the types of its services.
+func typeOf(d protoreflect.MessageDescriptor) protoreflect.MessageType {
+	t, err := protoregistry.GlobalTypes.FindMessageByName(d.FullName())
+	if err != nil {
+		panic(err)
+	}
+	return t
+}
+
+// overGRPC returns how an operation is written in 0.3 over gRPC.
+func overGRPC(name string, l operation.Legacy) *operation.Legacy {
+	l.Read = v03.GRPCRequest(name)
+	if name == "GetExtendedAgentCard" {
+		l.Write = v03.AppendGRPCCard
+	}
+	return &l
+}
