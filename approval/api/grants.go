@@ -11,18 +11,14 @@ import (
 	"a2a-server/approval"
 	"a2a-server/auth"
 	"a2a-server/client"
-	"a2a-server/task"
 	"a2a-server/task/engine"
 )
 
 // Grants lists the grants that are in force, as far as the caller may review them.
 func (s *Service) Grants(ctx context.Context, c Caller, q client.GrantQuery) (client.GrantPage, error) {
 	page := client.GrantPage{Items: []client.Grant{}}
-	if q.Limit == 0 {
-		q.Limit = defaultPage
-	}
-	if q.Limit < 1 || q.Limit > maxPage {
-		return page, task.Invalid("limit", "is not a number from 1 to %d", maxPage)
+	if err := bound(&q.Limit); err != nil {
+		return page, err
 	}
 	list, err := s.approvals(c).Grants(ctx, c.By, q.Limit, q.Cursor)
 	if err != nil {

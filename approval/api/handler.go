@@ -50,11 +50,11 @@ type Door struct {
 
 // operation is an operation of the API.
 type operation struct {
-	action  auth.Action // that the caller must be allowed at all; 0: any authenticated caller
-	params  []string    // of the query
-	body    any         // of the type of the body; nil: there is no body
-	changes bool        // something
-	tagged  bool        // the answer has an ETag
+	action  auth.Action  // that the caller must be allowed at all; 0: any authenticated caller
+	params  []string     // of the query
+	body    reflect.Type // nil: there is no body
+	changes bool         // something
+	tagged  bool         // the answer has an ETag
 	run     func(*exchange) (any, error)
 	stream  func(*exchange) error // instead of run
 }
@@ -72,116 +72,92 @@ type exchange struct {
 	status int // of the answer
 }
 
+// noQuery is the query of an operation without parameters.
+type noQuery struct{}
+
+// asks returns an operation that reads, with a query whose fields are its parameters.
+func asks[Q, R any](action auth.Action, run func(x *exchange, q Q) (R, error)) operation {
+	return operation{action: action, params: paramsOf[Q](), run: func(x *exchange) (any, error) {
+		var q Q
+		if err := x.fill(reflect.ValueOf(&q).Elem()); err != nil {
+			return nil, err
+		}
+		return run(x, q)
+	}}
+}
+
+// lists is asks for a list.
+func lists[Q, P any](action auth.Action, run func(*Service, context.Context, Caller, Q) (P, error)) operation {
+	return asks(action, func(x *exchange, q Q) (P, error) { return run(x.Service, x.ctx, x.Caller, q) })
+}
+
+// changes returns an operation with a query that changes something.
+func changes[Q any](action auth.Action, run func(x *exchange, q Q) error) operation {
+	op := asks(action, func(x *exchange, q Q) (struct{}, error) { return struct{}{}, run(x, q) })
+	op.changes = true
+	return op
+}
+
+// decides returns an operation of those who decide, with a body.
+func decides[B, R any](run func(x *exchange, in B) (R, error)) operation {
+	return operation{action: auth.Decide, body: reflect.TypeFor[B](), changes: true, run: func(x *exchange) (any, error) {
+		var in B
+		if err := json.Unmarshal(x.body, &in); err != nil {
+			return nil, task.Invalid("body", "cannot be read: %v", err)
+		}
+		return run(x, in)
+	}}
+}
+
 // operations returns the operations by method and path.
 func operations() map[string]operation {
+	approved := asks(auth.Review, func(x *exchange, _ noQuery) (client.ApprovalDetail, error) {
+		return x.Approval(x.ctx, x.Caller, x.id())
+	})
+	approved.tagged = true
+	deleted := asks(auth.Delete, func(x *exchange, q struct{ Number uint64 }) (client.Deleted, error) {
+		was, err := x.DeleteWebhook(x.ctx, x.Caller, x.id(), x.r.PathValue("webhook"), q.Number)
+		return client.Deleted{Deleted: was}, err
+	})
+	deleted.changes = true
 	return map[string]operation{
-		"GET /whoami": {run: func(x *exchange) (any, error) { return x.WhoAmI(x.Caller), nil }},
-		"GET /approvals": {action: auth.Review, params: []string{"state", "task", "tool", "gate", "mine", "order", "limit", "cursor"}, run: func(x *exchange) (any, error) {
-			q := client.ApprovalQuery{State: client.State(x.query.Get("state")), Task: x.query.Get("task"), Tool: x.query.Get("tool"), Gate: x.query.Get("gate"), Order: x.query.Get("order"), Cursor: x.query.Get("cursor")}
-			var err error
-			if q.Limit, err = x.number("limit"); err != nil {
-				return nil, err
-			}
-			if q.Mine, err = x.flag("mine"); err != nil {
-				return nil, err
-			}
-			return x.Approvals(x.ctx, x.Caller, q)
-		}},
-		"GET /approvals/{id}": {action: auth.Review, tagged: true, run: func(x *exchange) (any, error) {
-			return x.Approval(x.ctx, x.Caller, x.r.PathValue("id"))
-		}},
-		"POST /approvals/{id}/decision": {action: auth.Decide, body: client.Decision{}, changes: true, run: func(x *exchange) (any, error) {
-			var d client.Decision
-			if err := x.decode(&d); err != nil {
-				return nil, err
-			}
-			out, err := x.Decide(x.ctx, x.Caller, x.r.PathValue("id"), d)
+		"GET /whoami":         asks(0, func(x *exchange, _ noQuery) (client.WhoAmI, error) { return x.WhoAmI(x.Caller), nil }),
+		"GET /approvals":      lists(auth.Review, (*Service).Approvals),
+		"GET /approvals/{id}": approved,
+		"POST /approvals/{id}/decision": decides(func(x *exchange, d client.Decision) (client.Decided, error) {
+			out, err := x.Decide(x.ctx, x.Caller, x.id(), d)
 			x.status = statusOf(&out)
 			return out, err
-		}},
-		"POST /approvals/{id}/extension": {action: auth.Decide, body: client.Extension{}, changes: true, run: func(x *exchange) (any, error) {
-			var e client.Extension
-			if err := x.decode(&e); err != nil {
-				return nil, err
-			}
-			return x.Extend(x.ctx, x.Caller, x.r.PathValue("id"), e)
-		}},
-		"POST /approvals/{id}/anew": {action: auth.Decide, body: client.Anew{}, changes: true, run: func(x *exchange) (any, error) {
-			var a client.Anew
-			if err := x.decode(&a); err != nil {
-				return nil, err
-			}
-			return x.AskAnew(x.ctx, x.Caller, x.r.PathValue("id"), a)
-		}},
-		"POST /decisions": {action: auth.Decide, body: client.Batch{}, changes: true, run: func(x *exchange) (any, error) {
-			var in client.Batch
-			if err := x.decode(&in); err != nil {
-				return nil, err
-			}
+		}),
+		"POST /approvals/{id}/extension": decides(func(x *exchange, e client.Extension) (client.Decided, error) {
+			return x.Extend(x.ctx, x.Caller, x.id(), e)
+		}),
+		"POST /approvals/{id}/anew": decides(func(x *exchange, a client.Anew) (client.Decided, error) { return x.AskAnew(x.ctx, x.Caller, x.id(), a) }),
+		"POST /decisions": decides(func(x *exchange, in client.Batch) (client.BatchResults, error) {
 			results, err := x.DecideAll(x.ctx, x.Caller, in.Items)
 			return client.BatchResults{Items: results}, err
-		}},
-		"GET /grants": {action: auth.Review, params: []string{"limit", "cursor"}, run: func(x *exchange) (any, error) {
-			limit, err := x.number("limit")
-			if err != nil {
-				return nil, err
-			}
-			return x.Grants(x.ctx, x.Caller, client.GrantQuery{Limit: limit, Cursor: x.query.Get("cursor")})
-		}},
-		"DELETE /grants/{id}": {action: auth.Decide, params: []string{"reason"}, changes: true, run: func(x *exchange) (any, error) {
-			return struct{}{}, x.RevokeGrant(x.ctx, x.Caller, x.r.PathValue("id"), x.query.Get("reason"))
-		}},
-		"GET /tasks": {params: []string{"context", "state", "principal", "limit", "cursor"}, run: func(x *exchange) (any, error) {
-			limit, err := x.number("limit")
-			if err != nil {
-				return nil, err
-			}
-			return x.Tasks(x.ctx, x.Caller, client.TaskQuery{Context: x.query.Get("context"), State: x.query.Get("state"), Principal: x.query.Get("principal"), Limit: limit, Cursor: x.query.Get("cursor")})
-		}},
-		"GET /tasks/{id}": {action: auth.Read, run: func(x *exchange) (any, error) { return x.Task(x.ctx, x.Caller, x.r.PathValue("id")) }},
-		"POST /tasks/{id}/cancel": {action: auth.Cancel, changes: true, run: func(x *exchange) (any, error) {
-			return struct{}{}, x.Cancel(x.ctx, x.Caller, x.r.PathValue("id"))
-		}},
-		"POST /tasks/{id}/calls/{call}/cancel": {action: auth.Cancel, changes: true, run: func(x *exchange) (any, error) {
-			return struct{}{}, x.CancelCall(x.ctx, x.Caller, x.r.PathValue("id"), x.r.PathValue("call"))
-		}},
-		"DELETE /tasks/{id}": {action: auth.Delete, changes: true, run: func(x *exchange) (any, error) {
-			return struct{}{}, x.Delete(x.ctx, x.Caller, x.r.PathValue("id"))
-		}},
-		"GET /tasks/{id}/events": {action: auth.Follow, stream: (*exchange).followTask},
-		"GET /webhooks": {action: auth.Oversee, params: []string{"task", "state", "principal", "limit", "cursor"}, run: func(x *exchange) (any, error) {
-			limit, err := x.number("limit")
-			if err != nil {
-				return nil, err
-			}
-			return x.Webhooks(x.ctx, x.Caller, client.WebhookQuery{Task: x.query.Get("task"), State: x.query.Get("state"), Principal: x.query.Get("principal"), Limit: limit, Cursor: x.query.Get("cursor")})
-		}},
-		"GET /notifications": {action: auth.Oversee, params: []string{"state", "route", "limit", "cursor"}, run: func(x *exchange) (any, error) {
-			limit, err := x.number("limit")
-			if err != nil {
-				return nil, err
-			}
-			return x.Notifications(x.ctx, x.Caller, client.NotificationQuery{State: x.query.Get("state"), Route: x.query.Get("route"), Limit: limit, Cursor: x.query.Get("cursor")})
-		}},
-		"DELETE /tasks/{id}/webhooks/{webhook}": {action: auth.Delete, params: []string{"number"}, changes: true, run: func(x *exchange) (any, error) {
-			number, err := x.number("number")
-			if err != nil {
-				return nil, err
-			}
-			deleted, err := x.DeleteWebhook(x.ctx, x.Caller, x.r.PathValue("id"), x.r.PathValue("webhook"), uint64(number))
-			return client.Deleted{Deleted: deleted}, err
-		}},
-		"GET /audit": {params: []string{"after", "limit"}, run: func(x *exchange) (any, error) {
-			limit, err := x.number("limit")
-			if err != nil {
-				return nil, err
-			}
-			after, err := x.number("after")
-			if err != nil {
-				return nil, err
-			}
-			return x.Audit(x.ctx, x.Caller, uint64(after), limit)
-		}},
+		}),
+		"GET /grants": lists(auth.Review, (*Service).Grants),
+		"DELETE /grants/{id}": changes(auth.Decide, func(x *exchange, q struct{ Reason string }) error {
+			return x.RevokeGrant(x.ctx, x.Caller, x.id(), q.Reason)
+		}),
+		"GET /tasks":              lists(0, (*Service).Tasks),
+		"GET /tasks/{id}":         asks(auth.Read, func(x *exchange, _ noQuery) (client.TaskDetail, error) { return x.Task(x.ctx, x.Caller, x.id()) }),
+		"POST /tasks/{id}/cancel": changes(auth.Cancel, func(x *exchange, _ noQuery) error { return x.Cancel(x.ctx, x.Caller, x.id()) }),
+		"POST /tasks/{id}/calls/{call}/cancel": changes(auth.Cancel, func(x *exchange, _ noQuery) error {
+			return x.CancelCall(x.ctx, x.Caller, x.id(), x.r.PathValue("call"))
+		}),
+		"DELETE /tasks/{id}":                    changes(auth.Delete, func(x *exchange, _ noQuery) error { return x.Delete(x.ctx, x.Caller, x.id()) }),
+		"GET /tasks/{id}/events":                {action: auth.Follow, stream: (*exchange).followTask},
+		"GET /webhooks":                         lists(auth.Oversee, (*Service).Webhooks),
+		"GET /notifications":                    lists(auth.Oversee, (*Service).Notifications),
+		"DELETE /tasks/{id}/webhooks/{webhook}": deleted,
+		"GET /audit": asks(0, func(x *exchange, q struct {
+			After uint64
+			Limit int
+		}) (client.AuditPage, error) {
+			return x.Audit(x.ctx, x.Caller, q.After, q.Limit)
+		}),
 		"GET /events": {stream: (*exchange).follow},
 	}
 }
@@ -275,14 +251,14 @@ func (s *Service) known(w http.ResponseWriter, r *http.Request, d *Door, op *ope
 	}
 	x := &exchange{Service: s, Caller: Caller{By: by, Renew: d.Requests.Renews(r)}, door: d, w: w, r: r, status: http.StatusOK}
 	if x.query, err = x.params(op.params); err == nil {
-		x.Anonymous, err = x.flag("anonymous")
+		x.Anonymous, err = x.flag(anonymous)
 	}
 	if err == nil {
 		err = x.may(op.action)
 	}
 	if err == nil && op.body != nil {
 		if x.body, err = d.Requests.Body(w, r, by); err == nil {
-			err = only(x.body, reflect.TypeOf(op.body))
+			err = only(x.body, op.body)
 		}
 	}
 	return x, err
@@ -291,7 +267,7 @@ func (s *Service) known(w http.ResponseWriter, r *http.Request, d *Door, op *ope
 // fail answers with the error of a stream; nil: it was answered.
 func (x *exchange) fail(err error) {
 	if err != nil {
-		x.refuse(x.w, x.r, x.problem(x.r.Context(), x.Caller, err, x.r.PathValue("id")))
+		x.refuse(x.w, x.r, x.problem(x.r.Context(), x.Caller, err, x.id()))
 	}
 }
 
@@ -302,7 +278,7 @@ func (x *exchange) answer(op *operation) {
 	x.ctx = ctx
 	out, err := op.run(x)
 	if err != nil {
-		p := x.problem(ctx, x.Caller, err, x.r.PathValue("id"))
+		p := x.problem(ctx, x.Caller, err, x.id())
 		if op.changes && unclear(p, err) {
 			p = problem(http.StatusInternalServerError, client.ReasonUnclear, "the server has failed or is stopping, and the change may have been made: look before you send it again; its log has the reason")
 		}
@@ -337,8 +313,8 @@ func (x *exchange) params(known []string) (url.Values, error) {
 		return nil, task.Invalid("query", "cannot be read: separate parameters with &, and write %%3B for a semicolon")
 	}
 	for name, values := range q {
-		if name != "anonymous" && !slices.Contains(known, name) {
-			return nil, task.Invalid(visible.Clip(name, 50), "is not a parameter of this path; known are %s", strings.Join(append(slices.Clone(known), "anonymous"), ", "))
+		if name != anonymous && !slices.Contains(known, name) {
+			return nil, task.Invalid(visible.Clip(name, 50), "is not a parameter of this path; known are %s", strings.Join(append(slices.Clone(known), anonymous), ", "))
 		}
 		if len(values) != 1 {
 			return nil, task.Invalid(name, "is given %d times: write it once", len(values))
@@ -347,16 +323,46 @@ func (x *exchange) params(known []string) (url.Values, error) {
 	return q, nil
 }
 
-func (x *exchange) number(name string) (int, error) {
-	text := x.query.Get(name)
-	if text == "" {
-		return 0, nil
+// id is the id in the path.
+func (x *exchange) id() string { return x.r.PathValue("id") }
+
+// anonymous is a parameter of every operation, and a field of most queries.
+const anonymous = "anonymous"
+
+// paramsOf returns the parameters of a query: the names of its fields, in lower case.
+func paramsOf[Q any]() (names []string) {
+	for f := range reflect.TypeFor[Q]().Fields() {
+		if name := strings.ToLower(f.Name); name != anonymous {
+			names = append(names, name)
+		}
 	}
-	n, err := strconv.ParseUint(text, 10, 62)
-	if err != nil || n == 0 && name != "after" {
-		return 0, task.Invalid(name, "is not a positive number")
+	return names
+}
+
+// fill sets the fields of a query.
+func (x *exchange) fill(q reflect.Value) error {
+	for f, v := range q.Fields() {
+		name := strings.ToLower(f.Name)
+		text := x.query.Get(name)
+		switch {
+		case name == anonymous:
+		case v.Kind() == reflect.String:
+			v.SetString(text)
+		case v.Kind() == reflect.Bool:
+			on, err := x.flag(name)
+			if err != nil {
+				return err
+			}
+			v.SetBool(on)
+		case text != "":
+			n, err := strconv.ParseUint(text, 10, 62)
+			if err != nil || n == 0 && name != "after" {
+				return task.Invalid(name, "is not a positive number")
+			}
+			v.Set(reflect.ValueOf(n).Convert(v.Type()))
+		}
 	}
-	return int(n), nil //nolint:gosec // 62 bits
+	return nil
 }
 
 func (x *exchange) flag(name string) (bool, error) {
@@ -413,13 +419,6 @@ func membersOf(of reflect.Type) (names []string, types []reflect.Type) {
 		names, types = append(names, name), append(types, f.Type)
 	}
 	return names, types
-}
-
-func (x *exchange) decode(out any) error {
-	if err := json.Unmarshal(x.body, out); err != nil {
-		return task.Invalid("body", "cannot be read: %v", err)
-	}
-	return nil
 }
 
 // send answers with JSON. tagged: or with 304 (RFC 9110) if the client has just that.

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -89,6 +90,14 @@ const (
 	maxPage     = 200
 )
 
+// bound sets a limit that is missing, and refuses one that is not a page's.
+func bound(limit *int) error {
+	if *limit = cmp.Or(*limit, defaultPage); *limit < 1 || *limit > maxPage {
+		return task.Invalid("limit", "is not a number from 1 to %d", maxPage)
+	}
+	return nil
+}
+
 // settled selects every final state.
 const settled client.State = "settled"
 
@@ -96,12 +105,10 @@ const settled client.State = "settled"
 // when it has looked at [maxLooked] approvals, or read [maxRead] bytes of them.
 func (s *Service) Approvals(ctx context.Context, c Caller, q client.ApprovalQuery) (client.ApprovalPage, error) {
 	page := client.ApprovalPage{Items: []client.Approval{}}
-	if q.Limit == 0 {
-		q.Limit = defaultPage
+	if err := bound(&q.Limit); err != nil {
+		return page, err
 	}
 	switch {
-	case q.Limit < 1 || q.Limit > maxPage:
-		return page, task.Invalid("limit", "is not a number from 1 to %d", maxPage)
 	case q.State != "" && q.State != settled && !knownState(q.State):
 		return page, task.Invalid("state", "is not a state of approvals: pending, settled, or one of approved, edited, rejected, responded, expired, canceled and superseded")
 	case q.Order != "" && q.Order != "time" && q.Order != "deadline":
@@ -338,11 +345,8 @@ func (s *Service) changed(ctx context.Context, c Caller, list *engine.Approvals,
 // own.
 func (s *Service) Tasks(ctx context.Context, c Caller, q client.TaskQuery) (client.TaskPage, error) {
 	page := client.TaskPage{Items: []client.Task{}}
-	if q.Limit == 0 {
-		q.Limit = defaultPage
-	}
-	if q.Limit < 1 || q.Limit > maxPage {
-		return page, task.Invalid("limit", "is not a number from 1 to %d", maxPage)
+	if err := bound(&q.Limit); err != nil {
+		return page, err
 	}
 	list, err := s.tasks(c).List(ctx, c.By, engine.TaskQuery{Context: q.Context, State: a2a.TaskState(longState(q.State)), Owner: q.Principal, Limit: q.Limit, Cursor: q.Cursor})
 	if err != nil {
@@ -453,11 +457,8 @@ func (s *Service) Delete(ctx context.Context, c Caller, id string) error {
 
 // Webhooks lists webhooks.
 func (s *Service) Webhooks(ctx context.Context, c Caller, q client.WebhookQuery) (client.WebhookPage, error) {
-	if q.Limit == 0 {
-		q.Limit = defaultPage
-	}
-	if q.Limit < 1 || q.Limit > maxPage {
-		return client.WebhookPage{}, task.Invalid("limit", "is not a number from 1 to %d", maxPage)
+	if err := bound(&q.Limit); err != nil {
+		return client.WebhookPage{}, err
 	}
 	if s.cfg.Webhooks == nil {
 		return client.WebhookPage{Items: []client.Webhook{}, Off: true}, nil
@@ -470,11 +471,8 @@ func (s *Service) Webhooks(ctx context.Context, c Caller, q client.WebhookQuery)
 
 // Notifications lists messages of routes that are not sent.
 func (s *Service) Notifications(ctx context.Context, c Caller, q client.NotificationQuery) (client.NotificationPage, error) {
-	if q.Limit == 0 {
-		q.Limit = defaultPage
-	}
-	if q.Limit < 1 || q.Limit > maxPage {
-		return client.NotificationPage{}, task.Invalid("limit", "is not a number from 1 to %d", maxPage)
+	if err := bound(&q.Limit); err != nil {
+		return client.NotificationPage{}, err
 	}
 	if s.cfg.Notifications == nil {
 		return client.NotificationPage{Items: []client.Notification{}}, nil
