@@ -83,14 +83,13 @@ func TestSameSliceIsReadOnce(t *testing.T) {
 	}
 	current := []tool.Tool{make1("a"), make1("b")}
 	set := asked{"d", func() ([]tool.Tool, error) { return current, nil }}
-	roles := func(_ []string, tl tool.Tool) bool { return tl.Name() != "hidden" }
-	r := tool.NewRegistry(tool.NewToolset("s", named("s")), tool.FilterRoles(tool.WithConfirmation(set), roles))
+	r := tool.NewRegistry(tool.NewToolset("s", named("s")), tool.WithConfirmation(set))
 	look := func() string {
 		t.Helper()
 		var got []string
 		for range 3 {
 			got = []string{namesOf(t, r, by("u", "admin"))}
-			for _, name := range []string{"s", "a", "b", "c", "hidden"} {
+			for _, name := range []string{"s", "a", "b", "c"} {
 				if e, err := r.Lookup(by("u", "admin"), name); err == nil {
 					got = append(got, fmt.Sprint(e.Tool.Name(), e.Tool.RequiresApproval()))
 				}
@@ -109,7 +108,7 @@ func TestSameSliceIsReadOnce(t *testing.T) {
 	if again := reads.Load() - before; again != readsOfTest || readsOfTest != 3*4 {
 		t.Errorf("a slice that is known is read %d times, want the %d of the test itself", again, 3*4)
 	}
-	current = []tool.Tool{current[1], make1("c"), make1("hidden")}
+	current = []tool.Tool{current[1], make1("c")}
 	if got, want := look(), "s b c, sfalse, btrue, ctrue"; got != want {
 		t.Errorf("after a change: tools = %s, want %s", got, want)
 	}
@@ -120,64 +119,6 @@ func TestSameSliceIsReadOnce(t *testing.T) {
 	current = nil
 	if got, want := look(), "s, sfalse"; got != want {
 		t.Errorf("without tools: tools = %s, want %s", got, want)
-	}
-}
-
-// What is kept for one caller never answers another.
-func TestRoles(t *testing.T) {
-	t.Parallel()
-	set := tool.NewToolset("s", named("a"), named("b"), named("ab"))
-	var asks atomic.Int64
-	r := tool.NewRegistry(tool.FilterRoles(set, func(roles []string, tl tool.Tool) bool {
-		asks.Add(1)
-		return slices.Contains(roles, tl.Name())
-	}))
-	for range 2 {
-		for _, tt := range []struct {
-			roles []string
-			want  string
-		}{
-			{nil, ""},
-			{[]string{"a"}, "a"},
-			{[]string{"b", "a"}, "a b"},
-			{[]string{"ab"}, "ab"},
-			{[]string{"a", "", "b"}, "a b"},
-			{[]string{"a\x01b"}, ""},
-			{[]string{"\x01a"}, ""},
-			{[]string{strings.Repeat("x", 300), "a"}, "a"},
-		} {
-			if got := namesOf(t, r, by("u", tt.roles...)); got != tt.want {
-				t.Errorf("with roles %q: tools = %s, want %s", tt.roles, got, tt.want)
-			}
-			_, err := r.Lookup(by("u", tt.roles...), "a")
-			if has := strings.HasPrefix(tt.want, "a") && tt.want != "ab"; (err == nil) != has {
-				t.Errorf("with roles %q: Lookup(a) = %v", tt.roles, err)
-			}
-		}
-	}
-	if n := asks.Load(); n != 8*3 {
-		t.Errorf("the predicate was called %d times, want once for each tool and list of roles, %d", n, 8*3)
-	}
-	if got := namesOf(t, r, nil); got != "" {
-		t.Errorf("without a context: tools = %s, want none", got)
-	}
-}
-
-func TestRolePredicateThatPanics(t *testing.T) {
-	t.Parallel()
-	fails := true
-	r := tool.NewRegistry(tool.FilterRoles(tool.NewToolset("s", named("a")), func([]string, tool.Tool) bool {
-		if fails {
-			panic("boom")
-		}
-		return true
-	}))
-	if tools, err := r.Tools(nil); len(tools) > 0 || err == nil || !strings.Contains(err.Error(), `the predicate of toolset "s" panicked: boom`) {
-		t.Errorf("Tools() = %v, %v", tools, err)
-	}
-	fails = false
-	if got := namesOf(t, r, nil); got != "a" {
-		t.Errorf("after the panic: tools = %s, want a", got)
 	}
 }
 
@@ -266,8 +207,7 @@ func TestSliceThatChangesConcurrently(t *testing.T) {
 	var current atomic.Pointer[[]tool.Tool]
 	current.Store(&[]tool.Tool{named("a"), named("b")})
 	set := asked{"d", func() ([]tool.Tool, error) { return *current.Load(), nil }}
-	everybody := tool.FilterRoles(tool.WithConfirmation(set, tool.ConfirmNamed("b")), func([]string, tool.Tool) bool { return true })
-	r := tool.NewRegistry(everybody, dynamic("e", named("e")))
+	r := tool.NewRegistry(tool.WithConfirmation(set, tool.ConfirmNamed("b")), dynamic("e", named("e")))
 	var wg sync.WaitGroup
 	for n := range 8 {
 		wg.Go(func() {
@@ -299,7 +239,6 @@ func TestSliceThatChangesConcurrently(t *testing.T) {
 func BenchmarkThousandTools(b *testing.B) {
 	tools := many(1000)
 	const last = "tool_0999"
-	isOps := func(roles []string, _ tool.Tool) bool { return slices.Contains(roles, "ops") }
 	for _, c := range []struct {
 		name string
 		sets []tool.Toolset
@@ -307,7 +246,7 @@ func BenchmarkThousandTools(b *testing.B) {
 		{"static", []tool.Toolset{tool.NewToolset("s", tools...)}},
 		{"dynamic", []tool.Toolset{dynamic("d", tools...)}},
 		{"for", []tool.Toolset{tool.For(dynamic("d", tools...), tool.Audience{Roles: []string{"ops"}})}},
-		{"roles", []tool.Toolset{tool.FilterRoles(tool.WithConfirmation(dynamic("d", tools...)), isOps)}},
+		{"confirmed", []tool.Toolset{tool.WithConfirmation(dynamic("d", tools...))}},
 		{"fresh", []tool.Toolset{tool.Filter(dynamic("d", tools...), tool.AllowAll())}},
 		{"five", []tool.Toolset{
 			tool.NewToolset("s", tools[:500]...), dynamic("a", tools[500:600]...), dynamic("b", tools[600:700]...),

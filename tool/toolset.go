@@ -41,8 +41,7 @@ func isStatic(ts Toolset) bool {
 }
 
 // Filter returns a toolset with the tools of ts that p allows. p is called each time,
-// because its answer may depend on the context; if it depends only on the caller,
-// [FilterRoles] and [For] are faster. If p panics, Tools returns an error and no tools.
+// because its answer may depend on the context; [For] is faster. If p panics, Tools returns an error and no tools.
 func Filter(ts Toolset, p Predicate) Toolset { return &filtered{Toolset: ts, allow: p} }
 
 type filtered struct {

@@ -37,7 +37,7 @@ func TestApprovedCallListsItsToolAgain(t *testing.T) {
 		}
 	})
 	set, err := mcptoolset.New(mcptoolset.Config{
-		Name: "bank", Only: []string{"*"}, Approve: mcptoolset.Named("pay"), HTTP: &mcptoolset.HTTP{URL: overHTTP(t, remote), Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}},
+		Name: "bank", Only: []string{"*"}, Approve: []string{"pay"}, HTTP: &mcptoolset.HTTP{URL: overHTTP(t, remote), Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}},
 	})
 	if err != nil {
 		t.Fatal(err)

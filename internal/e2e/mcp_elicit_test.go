@@ -198,7 +198,7 @@ func TestElicitedAnswerApprovesNothing(t *testing.T) {
 	t.Parallel()
 	p := &painter{}
 	config := p.piped(t)
-	config.Approve = mcptoolset.All()
+	config.Approve = []string{"*"}
 	s, _ := asks(t, config)
 	for i := range 2 {
 		got := s.Send("/paint")

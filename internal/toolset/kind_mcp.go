@@ -30,20 +30,13 @@ func (mcp) Make(w *maker, e *entry) (key string, err error) {
 	own := config.Own[config.MCPTool](c)
 	out := mcptoolset.Config{
 		Name: e.name(), Prefix: c.Name + "_", Only: c.Only, Trust: own.Trust, Pins: c.Pins, Elicit: mcptoolset.Elicit(own.Elicit), Protocol: mcptoolset.Protocol(own.Protocol),
-		CallTimeout: c.Timeout, Logger: w.log,
+		Approve: c.Approve.Tools(), CallTimeout: c.Timeout, Logger: w.log, // see Gated
 	}
 	identity, err := json.Marshal([]any{c.Env, c.Header})
 	if err != nil {
 		return "env", err
 	}
 	out.Identity = string(identity)
-	switch {
-	case !c.Approve.Given: // see Gated
-	case c.Approve.All:
-		out.Approve = mcptoolset.All()
-	default:
-		out.Approve = mcptoolset.Named(c.Approve.Names...)
-	}
 	if c.URL != "" {
 		key = "url"
 		out.HTTP = &mcptoolset.HTTP{URL: c.URL, Header: map[string]func() (string, error){}, Allow: c.Networks, Own: w.own}

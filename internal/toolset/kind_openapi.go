@@ -23,19 +23,11 @@ func (openapi) Make(w *maker, e *entry) (key string, err error) {
 	}
 	out := openapitoolset.Config{
 		Name: e.name(), Prefix: c.Name + "_", Path: spec, Server: c.URL, Only: c.Only, Header: c.Header, Timeout: c.Timeout, Client: client,
-		Secrets: w.secrets.named,
-	}
-	switch {
-	case c.Approve.Given && c.Approve.All:
-		out.Approve = openapitoolset.ApproveAll()
-	case c.Approve.Given && len(c.Approve.Names) > 0:
-		out.Approve = openapitoolset.ApproveNamed(c.Approve.Names...)
-	case c.Approve.Given:
-		out.Approve = openapitoolset.ApproveNone()
+		Secrets: w.secrets.named, Approve: c.Approve.Tools(),
 	}
 	exempts := !c.Approve.Given && len(w.conf.NoApproveTools) > 0
 	if exempts {
-		out.Approve = openapitoolset.ApproveNone()
+		out.Approve = []string{}
 	}
 	if e.made, e.problems, err = openapitoolset.New(out); err != nil || !exempts {
 		return "spec", err

@@ -41,10 +41,10 @@ type Config struct {
 
 	// Only lists the tools that are offered; "*" stands for all. Required.
 	Only []string
-	// Approve selects the tools that need an approval for every call. Defaults to None. If
-	// Named has a name that the server does not list, every tool needs an approval: a
+	// Approve lists the tools that need an approval for every call; "*" stands for all. Defaults
+	// to none. If it has a name that the server does not list, every tool needs an approval: a
 	// misspelled name must not leave a tool without its gate.
-	Approve ConfirmationPolicy
+	Approve []string
 	// Trust lists the tools whose hints about their effects are believed, so that, for
 	// example, a call of a tool that claims to be read-only may be repeated.
 	Trust []string
@@ -100,24 +100,6 @@ type HTTP struct {
 	Own func() []netip.AddrPort
 	// RootCAs has certificates in PEM, trusted in addition to the system's. Defaults to none.
 	RootCAs []byte
-}
-
-// A ConfirmationPolicy says which tools of a server need an approval for every call. The
-// zero value is None.
-type ConfirmationPolicy struct {
-	all   bool
-	names []string
-}
-
-// None asks for no approval, except for a definition that differs from its pin.
-func None() ConfirmationPolicy { return ConfirmationPolicy{} }
-
-// All asks for the approval of every call.
-func All() ConfirmationPolicy { return ConfirmationPolicy{all: true} }
-
-// Named asks for the approval of every call of these tools, by the server's names.
-func Named(names ...string) ConfirmationPolicy {
-	return ConfirmationPolicy{names: slices.Clone(names)}
 }
 
 // Elicit is a policy for questions of a server.
@@ -223,8 +205,10 @@ func (c *Config) validateNames() (errs []error) {
 			errs = append(errs, fmt.Errorf("%s: %s is not among the tools that are offered; add it to only, or remove it here", list, visible.Quote(name, 80)))
 		}
 	}
-	for _, name := range c.Approve.names {
-		known("approve", name)
+	for _, name := range c.Approve {
+		if name != "*" {
+			known("approve", name)
+		}
 	}
 	for _, name := range c.Trust {
 		known("trust", name)
@@ -285,7 +269,7 @@ func (h *HTTP) egress(maxMessage int) egress.Config {
 
 // withDefaults returns c with its defaults, sharing nothing that its caller may change.
 func (c Config) withDefaults() Config {
-	c.Only, c.Trust = slices.Clone(c.Only), slices.Clone(c.Trust)
+	c.Only, c.Approve, c.Trust = slices.Clone(c.Only), slices.Clone(c.Approve), slices.Clone(c.Trust)
 	pins := make(map[string]string, len(c.Pins))
 	for name, digest := range c.Pins {
 		pins[name] = strings.ToLower(digest)

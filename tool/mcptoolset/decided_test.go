@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"a2a-server/tool"
-	"a2a-server/tool/mcptoolset"
 )
 
 // A server that does one thing at a time lists its tools only after its call: a call that a person has decided
@@ -86,7 +85,7 @@ func TestCallOfAToolThatIsListedInAnotherWay(t *testing.T) {
 					s.reply(m, "paid")
 				}
 			})
-			config.Approve, config.Trust = mcptoolset.Named("refund"), []string{"pay"}
+			config.Approve, config.Trust = []string{"refund"}, []string{"pay"}
 			config.Now = func() time.Time { return time.Now().Add(time.Duration(later.Load())) }
 			set := open(t, config)
 			pay := named(t, set, "pay")

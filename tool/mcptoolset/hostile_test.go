@@ -632,7 +632,7 @@ func TestHandshake(t *testing.T) {
 func TestMisspelledGate(t *testing.T) {
 	t.Parallel()
 	config := calls(t, echoTool, says("x"))
-	config.Approve = mcptoolset.Named("ecko")
+	config.Approve = []string{"ecko"}
 	set := open(t, config)
 	if ask, _ := tool.NeedsApproval(nil, named(t, set, "echo"), nil); !ask {
 		t.Error("with a gate for a tool that does not exist, echo needs no approval")

@@ -194,7 +194,7 @@ func TestConfig(t *testing.T) {
 			[]string{"2 ways", "command:"}},
 		"names": {mcptoolset.Config{
 			Name: "a", Prefix: "a b", Only: []string{"x"}, Command: &mcptoolset.Command{Argv: []string{"x"}},
-			Approve: mcptoolset.Named("y"), Trust: []string{"z"}, Pins: map[string]string{"x": "3f2a77d0"}, Elicit: "maybe", Protocol: "2024", CallTimeout: -1, MaxMessage: -1,
+			Approve: []string{"y"}, Trust: []string{"z"}, Pins: map[string]string{"x": "3f2a77d0"}, Elicit: "maybe", Protocol: "2024", CallTimeout: -1, MaxMessage: -1,
 		}, []string{"prefix:", "approve:", "trust:", "pins:", "64 hexadecimal", "elicit:", `protocol: "2024" is unknown; write newest or 2025-11-25`, "timeout of a call", "longest message"}},
 		"url": {mcptoolset.Config{Name: "a", Only: []string{"*"}, HTTP: &mcptoolset.HTTP{
 			URL: "https://u:s3cret@x/", Header: map[string]func() (string, error){"Mcp-Session-Id": nil, "a b": nil, "Host": nil},

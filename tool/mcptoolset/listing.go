@@ -29,8 +29,8 @@ func (t *Toolset) offer(definitions []definition, refused []string, more bool, b
 	for _, d := range definitions {
 		count[d.Name]++
 	}
-	for _, name := range t.cfg.Approve.names {
-		if count[name] == 0 {
+	for _, name := range t.cfg.Approve {
+		if name != "*" && count[name] == 0 {
 			l.gateAll = fmt.Sprintf("approve names %s, which the server does not list, so every tool needs an approval; check its spelling", visible.Quote(name, 80))
 			problem("%s", l.gateAll)
 		}
@@ -66,7 +66,7 @@ func (t *Toolset) offer(definitions []definition, refused []string, more bool, b
 		l.tools = append(l.tools, r)
 	}
 	for _, name := range t.cfg.Only {
-		if name != "*" && count[name] == 0 && !slices.Contains(t.cfg.Approve.names, name) {
+		if name != "*" && count[name] == 0 && !slices.Contains(t.cfg.Approve, name) {
 			problem("tool %s: the server does not list it, or lists it in a form that cannot be used", visible.Quote(name, 80))
 		}
 	}
@@ -107,7 +107,7 @@ func (t *Toolset) remote(d *definition, gateAll bool) (*remote, error) {
 	r := &remote{
 		set: t, name: name, parameters: parameters, compiled: compiled,
 		definition: d,
-		approval:   t.cfg.Approve.all || gateAll || slices.Contains(t.cfg.Approve.names, d.Name),
+		approval:   gateAll || slices.Contains(t.cfg.Approve, "*") || slices.Contains(t.cfg.Approve, d.Name),
 		trusted:    slices.Contains(t.cfg.Trust, d.Name),
 	}
 	if r.digest, err = tool.Digest(tool.ToDefinition(r)); err != nil {

@@ -132,7 +132,7 @@ func TestTools(t *testing.T) {
 	config := over(t, theServer)
 	config.Prefix, config.Only = "files_", []string{"echo", "fail"}
 	config.Trust = []string{"echo"}
-	config.Approve = mcptoolset.Named("fail")
+	config.Approve = []string{"fail"}
 	set := open(t, config)
 	if got := names(t, set); !slices.Equal(got, []string{"files_echo", "files_fail"}) {
 		t.Fatalf("tools = %q", got)

@@ -34,9 +34,9 @@ type Config struct {
 	// Prefix is put before the names of tools. Defaults to none.
 	Prefix string
 
-	// Approve selects the operations that must be approved. Defaults to all except GET and
-	// HEAD.
-	Approve Approval
+	// Approve lists the operations that must be approved, named as in Only; "*" is all of them,
+	// and an empty list none. Defaults to all except GET and HEAD.
+	Approve []string
 
 	// Header has values of headers for all requests, with {secret:name} for secrets; see
 	// [httptool.Config].
@@ -50,31 +50,12 @@ type Config struct {
 	Client *httptool.Client
 }
 
-// Approval selects the operations that must be approved. The zero value is all except GET and
-// HEAD.
-type Approval struct {
-	must  func(operation string) bool
-	names []string
-}
-
-// ApproveAll is that all operations must be approved.
-func ApproveAll() Approval { return Approval{must: func(string) bool { return true }} }
-
-// ApproveNone is that no operation must be approved.
-func ApproveNone() Approval { return Approval{must: func(string) bool { return false }} }
-
-// ApproveNamed is that exactly these operations must be approved, named as in [Config].Only.
-func ApproveNamed(names ...string) Approval {
-	names = slices.Clone(names)
-	return Approval{must: func(operation string) bool { return slices.Contains(names, operation) }, names: names}
-}
-
-// of returns [httptool.Config].Approve for an operation.
-func (a Approval) of(o *operation) *bool {
-	if a.must == nil {
+// approve returns [httptool.Config].Approve for an operation.
+func (c *Config) approve(o *operation) *bool {
+	if c.Approve == nil {
 		return nil
 	}
-	must := a.must(o.name)
+	must := slices.Contains(c.Approve, "*") || slices.Contains(c.Approve, o.name)
 	return &must
 }
 
@@ -244,8 +225,8 @@ func (d *document) selected(c *Config) (_ []*operation, problems []string, _ err
 	if len(operations) > maxTools {
 		errs = append(errs, fmt.Errorf("only: it selects %d operations; at most %d are possible", len(operations), maxTools))
 	}
-	for _, name := range c.Approve.names {
-		if !chosen[name] {
+	for _, name := range c.Approve {
+		if name != "*" && !chosen[name] {
 			errs = append(errs, fmt.Errorf("approve: %s", unknown(name, sorted(chosen))))
 		}
 	}

@@ -132,7 +132,7 @@ func (d *document) tool(c *Config, o *operation, name, server string) (_ tool.To
 	h := httptool.Config{
 		Name: name, Description: description, Method: o.method,
 		Header: maps.Clone(c.Header), Secrets: c.Secrets,
-		Approve: c.Approve.of(o), Timeout: c.Timeout, Client: c.Client,
+		Approve: c.approve(o), Timeout: c.Timeout, Client: c.Client,
 		Parameters: parameters(arguments, schemas.defs),
 	}
 	if h.Header == nil {

@@ -68,7 +68,7 @@ func TestRefused(t *testing.T) {
 		{"server with dots", openapitoolset.Config{Spec: one(""), Server: "https://h.example/v1/.."}, []string{"path segment 2"}},
 
 		{"unknown operation", openapitoolset.Config{Spec: one(""), Only: []string{"ops"}}, []string{`"ops"; did you mean op?`}},
-		{"unknown approval", openapitoolset.Config{Spec: one(""), Approve: openapitoolset.ApproveNamed("x")}, []string{"approve:", `"x"`}},
+		{"unknown approval", openapitoolset.Config{Spec: one(""), Approve: []string{"x"}}, []string{"approve:", `"x"`}},
 		{"reserved header for all", openapitoolset.Config{Spec: one(""), Header: map[string]string{"Host": "x"}}, []string{`header "Host"`}},
 		{"missing secret", openapitoolset.Config{Spec: one(""), Header: map[string]string{"A": "{secret:x}"}}, []string{"needs secrets"}},
 

@@ -76,6 +76,17 @@ type Approve struct {
 	Names []string // if not All; none: none of them
 }
 
+// Tools returns the names of the tools, "*" for all of them; nil: the default of the kind.
+func (a Approve) Tools() []string {
+	switch {
+	case !a.Given:
+		return nil
+	case a.All:
+		return []string{"*"}
+	}
+	return append([]string{}, a.Names...)
+}
+
 // MarshalJSON writes a as true or false, or as a list of names.
 func (a Approve) MarshalJSON() ([]byte, error) {
 	switch {
