@@ -23,21 +23,21 @@ func TestUnreached(t *testing.T) {
 		owner     store.Scope
 		want      string // "": a caller reaches the task
 	}{
-		"its owner":                        {[]config.Caller{{Subject: "key:alice", Roles: requester}}, false, alice, ""},
-		"an owner with a tenant by now":    {[]config.Caller{{Subject: "key:alice", Tenant: "acme", Roles: requester}}, false, alice, "without a tenant"},
-		"an approver without a tenant":     {[]config.Caller{{Subject: "key:bob", Roles: approver}}, false, alice, "without a tenant"},
-		"an approver of the tenant":        {[]config.Caller{{Subject: "key:bob", Tenant: "acme", Roles: approver}}, false, olga, ""},
-		"a requester of the tenant":        {[]config.Caller{{Subject: "key:bob", Tenant: "acme", Roles: requester}}, false, olga, `of the tenant "acme", in which no caller may see them: add a caller with the tenant "acme" and the role viewer, `},
-		"an approver of another tenant":    {[]config.Caller{{Subject: "key:bob", Tenant: "corp", Roles: approver}}, false, olga, `of the tenant "acme"`},
-		"an issuer that names tenants":     {[]config.Caller{{Subject: "corp:", AnyTenant: true, Roles: approver}}, false, olga, ""},
-		"its requesters":                   {[]config.Caller{{Subject: "corp:", AnyTenant: true, Roles: requester}}, false, olga, `of the tenant "acme"`},
-		"its requester":                    {[]config.Caller{{Subject: "corp:", AnyTenant: true, Roles: requester}}, false, store.Owner("acme", "corp:zoe"), ""},
-		"its earlier task of no tenant":    {[]config.Caller{{Subject: "corp:", AnyTenant: true, Roles: approver}}, false, store.Owner("", "corp:zoe"), "without a tenant"},
-		"an issuer of one tenant":          {[]config.Caller{{Subject: "corp:", Tenant: "acme", Roles: approver}}, false, olga, ""},
-		"an issuer of another tenant":      {[]config.Caller{{Subject: "corp:", Tenant: "corp", Roles: approver}}, false, store.Owner("acme", "corp:zoe"), `of the tenant "acme"`},
+		"its owner":                        {[]config.Caller{{Principal: auth.Principal{Subject: "key:alice", Roles: requester}}}, false, alice, ""},
+		"an owner with a tenant by now":    {[]config.Caller{{Principal: auth.Principal{Subject: "key:alice", Tenant: "acme", Roles: requester}}}, false, alice, "without a tenant"},
+		"an approver without a tenant":     {[]config.Caller{{Principal: auth.Principal{Subject: "key:bob", Roles: approver}}}, false, alice, "without a tenant"},
+		"an approver of the tenant":        {[]config.Caller{{Principal: auth.Principal{Subject: "key:bob", Tenant: "acme", Roles: approver}}}, false, olga, ""},
+		"a requester of the tenant":        {[]config.Caller{{Principal: auth.Principal{Subject: "key:bob", Tenant: "acme", Roles: requester}}}, false, olga, `of the tenant "acme", in which no caller may see them: add a caller with the tenant "acme" and the role viewer, `},
+		"an approver of another tenant":    {[]config.Caller{{Principal: auth.Principal{Subject: "key:bob", Tenant: "corp", Roles: approver}}}, false, olga, `of the tenant "acme"`},
+		"an issuer that names tenants":     {[]config.Caller{{Principal: auth.Principal{Subject: "corp:", Roles: approver}, AnyTenant: true}}, false, olga, ""},
+		"its requesters":                   {[]config.Caller{{Principal: auth.Principal{Subject: "corp:", Roles: requester}, AnyTenant: true}}, false, olga, `of the tenant "acme"`},
+		"its requester":                    {[]config.Caller{{Principal: auth.Principal{Subject: "corp:", Roles: requester}, AnyTenant: true}}, false, store.Owner("acme", "corp:zoe"), ""},
+		"its earlier task of no tenant":    {[]config.Caller{{Principal: auth.Principal{Subject: "corp:", Roles: approver}, AnyTenant: true}}, false, store.Owner("", "corp:zoe"), "without a tenant"},
+		"an issuer of one tenant":          {[]config.Caller{{Principal: auth.Principal{Subject: "corp:", Tenant: "acme", Roles: approver}}}, false, olga, ""},
+		"an issuer of another tenant":      {[]config.Caller{{Principal: auth.Principal{Subject: "corp:", Tenant: "corp", Roles: approver}}}, false, store.Owner("acme", "corp:zoe"), `of the tenant "acme"`},
 		"without authentication":           {nil, true, anonymous, ""},
 		"a caller, without authentication": {nil, true, olga, `of the tenant "acme"`},
-		"anonymous, with authentication":   {[]config.Caller{{Subject: "key:alice", Roles: requester}}, false, anonymous, "created without authentication"},
+		"anonymous, with authentication":   {[]config.Caller{{Principal: auth.Principal{Subject: "key:alice", Roles: requester}}}, false, anonymous, "created without authentication"},
 	} {
 		u := reach.New(tc.callers, tc.anonymous)
 		u.Add(&store.Header{Owner: tc.owner, Pending: 2})

@@ -90,26 +90,27 @@ func (s *State) checkPersons() (warnings []string) {
 
 // checkNames warns of keys and local users whose person has to be seen before they count, or never can be.
 func (s *State) checkNames(gate string) (warnings []string) {
-	var named []auth.Principal
-	for _, u := range s.conf.Auth.Socket {
-		named = append(named, auth.Principal{Tenant: u.Tenant, Subject: "socket:" + u.Subject, Person: u.Person})
-	}
-	if file := s.conf.Auth.Keys.File; file != "" {
-		keys, _ := apikey.Load(file) // the start reports a faulty file
-		for _, k := range keys {
-			if k.Revoked.IsZero() && k.Kind == auth.KindPerson {
-				named = append(named, auth.Principal{Tenant: k.Tenant, Subject: "key:" + k.ID, Person: k.Person})
-			}
-		}
-	}
-	for _, p := range named {
-		p.Tenant = cmp.Or(p.Tenant, s.conf.Auth.Tenant)
-		if p, err := s.conf.Auth.People.Known(p); err == nil && p.Doubtful() {
+	callers, _ := s.callers() // the start reports a faulty file of keys
+	for _, c := range callers {
+		if p, err := s.conf.Auth.People.Known(c.Principal); err == nil && p.Kind == auth.KindPerson && p.Doubtful() {
 			warnings = append(warnings, fmt.Sprintf("%s is the person %q, who counts for %s once the server has seen them under exactly this subject, which many issuers make a UUID, and whose votes and decisions are refused until then; look at the subject of an approval of theirs, or list their subjects in auth.people",
 				p.Subject, p.Person, gate))
 		}
 	}
 	return warnings
+}
+
+// callers returns the callers of the configuration, with the holders of its API keys.
+func (s *State) callers() ([]config.Caller, error) {
+	var holders []auth.Principal
+	if file := s.conf.Auth.Keys.File; file != "" {
+		keys, err := apikey.New(apikey.Config{File: file, Tenant: s.conf.Auth.Tenant})
+		if err != nil {
+			return nil, err
+		}
+		holders = keys.Holders()
+	}
+	return config.Callers(s.conf, holders), nil
 }
 
 // gateWords returns how a gate is called in messages.

@@ -250,7 +250,9 @@ func (i *inspection) describe(t tool.Tool, entry *config.Tool, n int) (info Tool
 	}
 	if entry != nil {
 		info.of(entry)
-		i.box.entries[n].kind.Show(&info, entry)
+		if show := i.box.entries[n].kind.show; show != nil {
+			show(&info, entry)
+		}
 	}
 	info.Gates = i.gatesOf(t, &info, entry, n)
 	return info, nil

@@ -98,7 +98,7 @@ func (i *inspection) ownGates(t tool.Tool, info *ToolInfo, entry *config.Tool, n
 	asks := declares(t)
 	if entry != nil {
 		begin := i.conf.Place(i.conf.ToolPath(n, ""))
-		by := i.box.entries[n].kind.Asks()
+		by := i.box.entries[n].kind.asks
 		given := by != AskedByTool && entry.Approve.Given
 		exempt := config.Exempt(i.conf, t.Name())
 		switch {
@@ -124,7 +124,7 @@ func (i *inspection) ownGates(t tool.Tool, info *ToolInfo, entry *config.Tool, n
 	if asks {
 		add(approval.ActionAsk, "the tool", config.Place{})
 	}
-	own := entry == nil || i.box.entries[n].kind.Asks() == AskedByTool
+	own := entry == nil || i.box.entries[n].kind.asks == AskedByTool
 	if !asks && own && decides(t) {
 		add(approval.ActionAsk, "the tool", config.Place{})
 		all[len(all)-1].Sometimes = true

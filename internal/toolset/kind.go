@@ -1,32 +1,27 @@
 package toolset
 
 import (
-	"fmt"
 	"slices"
 
 	"a2a-server/internal/app/config"
 	"a2a-server/tool"
 )
 
-// A Kind is a kind of entries of tools. A new kind is a file kind_NAME.go with a type that
-// embeds base, and a line in [kinds]. A file of the same name in internal/app/config, which
-// knows nothing of tools, has its keys and their checks.
-type Kind interface {
-	// Name returns the kind as the configuration names it.
-	Name() config.Kind
-	// Make makes the tools of e from e.config. It sets made and, as far as the kind has them,
-	// held, server, program and problems.
-	// key is the key of the entry that an error is about.
-	Make(w *maker, e *entry) (key string, err error)
-	// Gated returns the tools of e with the gates that Make does not add: those that depend on
-	// more than the entry.
-	Gated(w *maker, e *entry) tool.Toolset
-	// Asks returns what asks about calls if the entry has no key approve.
-	Asks() Asking
-	// Show adds the facts of this kind to the description of a tool.
-	Show(t *ToolInfo, c *config.Tool)
-	// Cached reports whether the definitions of tools are kept for the next start.
-	Cached() bool
+// A kind is a kind of entries of tools. A new kind is a file kind_NAME.go with its function build,
+// and a line in [kinds]. A file of the same name in internal/app/config, which knows nothing of
+// tools, has its keys and their checks.
+type kind struct {
+	name config.Kind
+	// build makes the tools of e from e.config. It sets made and, as far as the kind has them,
+	// held, server, program and problems. key is the key of the entry that an error is about.
+	build func(w *maker, e *entry) (key string, err error)
+	asks  Asking
+	// gated returns the tools of e with the gates that build does not add, which depend on more
+	// than the entry; nil: there are none.
+	gated func(w *maker, e *entry) tool.Toolset
+	// show adds the facts of this kind to the description of a tool; nil: there are none.
+	show   func(t *ToolInfo, c *config.Tool)
+	cached bool // the definitions of tools are kept for the next start
 }
 
 // Asking is what asks about the calls of a tool whose entry has no key approve.
@@ -40,46 +35,24 @@ const (
 )
 
 // kinds returns all kinds: those of internal/app/config, in its order.
-func kinds() []Kind {
-	return []Kind{
-		command{base{config.KindCommand}},
-		mcp{base{config.KindMCP}},
-		request{base{config.KindHTTP}},
-		openapi{base{config.KindOpenAPI}},
-		remoteAgent{base{config.KindAgent}},
-		finder{base{config.KindSearch}},
-		decision{base{config.KindAsk}},
-		native{base{config.KindBuiltin}},
+func kinds() []kind {
+	return []kind{
+		{name: config.KindCommand, build: buildCommand},
+		{name: config.KindMCP, build: buildMCP, asks: AskedAlways, gated: gatedMCP, show: showMCP, cached: true},
+		{name: config.KindHTTP, build: buildHTTP},
+		{name: config.KindOpenAPI, build: buildOpenAPI},
+		{name: config.KindAgent, build: buildAgent, asks: AskedAlways},
+		{name: config.KindSearch, build: buildSearch},
+		{name: config.KindAsk, build: buildAsk, asks: AskedByTool},
+		{name: config.KindBuiltin, build: buildBuiltin, asks: AskedByTool},
 	}
 }
 
-// kindOf returns the kind of a name.
-func kindOf(name config.Kind) (Kind, error) {
+// kindOf returns the kind of a name. There is one for each kind of the configuration.
+func kindOf(name config.Kind) kind {
 	all := kinds()
-	i := slices.IndexFunc(all, func(k Kind) bool { return k.Name() == name })
-	if i < 0 {
-		return nil, fmt.Errorf("there are no tools of the kind %s", name)
-	}
-	return all[i], nil
+	return all[slices.IndexFunc(all, func(k kind) bool { return k.name == name })]
 }
-
-// base has the methods of a Kind, apart from Make, as most kinds have them.
-type base struct{ name config.Kind }
-
-// Name implements [Kind].
-func (b base) Name() config.Kind { return b.name }
-
-// Gated implements [Kind].
-func (base) Gated(_ *maker, e *entry) tool.Toolset { return e.made }
-
-// Asks implements [Kind].
-func (base) Asks() Asking { return AskedByKind }
-
-// Show implements [Kind].
-func (base) Show(*ToolInfo, *config.Tool) {}
-
-// Cached implements [Kind].
-func (base) Cached() bool { return false }
 
 // approval returns the setting of an entry with a single tool about approvals; nil: the
 // default of its kind.

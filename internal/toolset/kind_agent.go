@@ -14,14 +14,8 @@ import (
 // maxToolName is the length of the name of a tool.
 const maxToolName = 64
 
-// remoteAgent is the kind of tools that are remote agents, agent.
-type remoteAgent struct{ base }
-
-// Asks implements [Kind].
-func (remoteAgent) Asks() Asking { return AskedAlways }
-
-// Make makes the toolset of an entry. It does not connect.
-func (remoteAgent) Make(w *maker, e *entry) (key string, err error) {
+// buildAgent makes the toolset of an entry. It does not connect.
+func buildAgent(w *maker, e *entry) (key string, err error) {
 	c := &e.config
 	own := config.Own[config.AgentTool](c)
 	out := agenttool.Config{

@@ -8,14 +8,8 @@ import (
 	"a2a-server/tool/approvaltool"
 )
 
-// decision is the kind of tools whose result is a decision, ask.
-type decision struct{ base }
-
-// Asks implements [Kind].
-func (decision) Asks() Asking { return AskedByTool }
-
-// Make makes the tool of an entry.
-func (decision) Make(_ *maker, e *entry) (key string, err error) {
+// buildAsk makes the tool of an entry.
+func buildAsk(_ *maker, e *entry) (key string, err error) {
 	c := &e.config
 	out := approvaltool.Config{Name: c.Name, Description: c.Description, Parameters: parameters(c)}
 	if hint := config.Own[config.AskTool](c).Hint; hint != "" {

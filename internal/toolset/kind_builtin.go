@@ -11,14 +11,8 @@ import (
 	"a2a-server/tool/controltool"
 )
 
-// native is the kind of tools that are built in, builtin.
-type native struct{ base }
-
-// Asks implements [Kind].
-func (native) Asks() Asking { return AskedByTool }
-
-// Make makes the tools of an entry.
-func (native) Make(w *maker, e *entry) (key string, err error) {
+// buildBuiltin makes the tools of an entry.
+func buildBuiltin(w *maker, e *entry) (key string, err error) {
 	var tools []tool.Tool
 	var t tool.Tool
 	switch e.config.Name {

@@ -14,11 +14,8 @@ import (
 	"a2a-server/tool/commandtool"
 )
 
-// command is the kind of tools that run a program.
-type command struct{ base }
-
-// Make makes the tool of an entry.
-func (command) Make(w *maker, e *entry) (key string, err error) {
+// buildCommand makes the tool of an entry.
+func buildCommand(w *maker, e *entry) (key string, err error) {
 	c := &e.config
 	own := config.Own[config.CommandTool](c)
 	args, err := commandArgs(c)

@@ -11,11 +11,8 @@ import (
 	"a2a-server/tool/httptool"
 )
 
-// request is the kind of tools that send a request, http.
-type request struct{ base }
-
-// Make makes the tool of an entry.
-func (request) Make(w *maker, e *entry) (key string, err error) {
+// buildHTTP makes the tool of an entry.
+func buildHTTP(w *maker, e *entry) (key string, err error) {
 	c := &e.config
 	own := config.Own[config.HTTPTool](c)
 	client, err := w.httpClient(c)

@@ -14,17 +14,12 @@ func TestKinds(t *testing.T) {
 	t.Parallel()
 	var got []config.Kind
 	for _, k := range kinds() {
-		got = append(got, k.Name())
+		got = append(got, k.name)
 	}
 	if want := config.Kinds(); !slices.Equal(got, want) {
 		t.Errorf("kinds() = %v, but toolKinds() of internal/app/config = %v; add what is missing", got, want)
 	}
 }
-
-// forgetful is a kind that ignores the key approve.
-type forgetful struct{ base }
-
-func (forgetful) Make(*maker, *entry) (string, error) { return "", nil }
 
 // A tool of a kind that ignores approve asks nevertheless.
 func TestApproveOfEveryKind(t *testing.T) {
@@ -43,7 +38,7 @@ func TestApproveOfEveryKind(t *testing.T) {
 		{config.Approve{Given: true, Names: []string{"pay"}}, true},
 		{config.Approve{Given: true, Names: []string{"read"}}, false},
 	} {
-		e := &entry{kind: forgetful{}, config: config.Tool{Name: "shop", Approve: c.approve}, made: tool.NewToolset("shop", pay)}
+		e := &entry{config: config.Tool{Name: "shop", Approve: c.approve}, made: tool.NewToolset("shop", pay)}
 		tools, err := (&maker{}).offered(e).Tools(nil)
 		if err != nil || len(tools) != 1 || tools[0].RequiresApproval() != c.want {
 			t.Errorf("with %+v offered() = %v, %v, want one tool that asks: %v", c.approve, tools, err, c.want)

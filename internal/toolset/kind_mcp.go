@@ -15,22 +15,13 @@ import (
 	"a2a-server/tool/mcptoolset"
 )
 
-// mcp is the kind of tools of an MCP server.
-type mcp struct{ base }
-
-// Asks implements [Kind].
-func (mcp) Asks() Asking { return AskedAlways }
-
-// Cached implements [Kind].
-func (mcp) Cached() bool { return true }
-
-// Make makes the toolset of an entry. It does not connect.
-func (mcp) Make(w *maker, e *entry) (key string, err error) {
+// buildMCP makes the toolset of an entry. It does not connect.
+func buildMCP(w *maker, e *entry) (key string, err error) {
 	c := &e.config
 	own := config.Own[config.MCPTool](c)
 	out := mcptoolset.Config{
 		Name: e.name(), Prefix: c.Name + "_", Only: c.Only, Trust: own.Trust, Pins: c.Pins, Elicit: mcptoolset.Elicit(own.Elicit), Protocol: mcptoolset.Protocol(own.Protocol),
-		Approve: c.Approve.Tools(), CallTimeout: c.Timeout, Logger: w.log, // see Gated
+		Approve: c.Approve.Tools(), CallTimeout: c.Timeout, Logger: w.log, // see gatedMCP
 	}
 	identity, err := json.Marshal([]any{c.Env, c.Header})
 	if err != nil {
@@ -74,8 +65,8 @@ func (s mcpServer) Report() (problems, lastWords []string) {
 	return status.Problems, status.LastWords
 }
 
-// Gated implements [Kind].
-func (mcp) Gated(w *maker, e *entry) tool.Toolset {
+// gatedMCP adds the default of the kind, except for the tools that no_approve_tools names.
+func gatedMCP(w *maker, e *entry) tool.Toolset {
 	// With declared_gates: ignore a default asks for no approval. Without that default a tool declares only
 	// that its definition is not the pinned one, and that still asks.
 	if e.config.Approve.Given || w.conf.DeclaredGates == config.IgnoreDeclared {
@@ -84,8 +75,8 @@ func (mcp) Gated(w *maker, e *entry) tool.Toolset {
 	return tool.WithConfirmation(e.made, tool.ConfirmMatching(func(name string) bool { return !config.Exempt(w.conf, name) }))
 }
 
-// Show implements [Kind].
-func (mcp) Show(t *ToolInfo, c *config.Tool) {
+// showMCP adds the name of a tool in its server, its pin, and whether its hints are believed.
+func showMCP(t *ToolInfo, c *config.Tool) {
 	t.Own = strings.TrimPrefix(t.Name, c.Name+"_")
 	t.Pin = c.Pins[t.Own]
 	t.Trusted = slices.Contains(config.Own[config.MCPTool](c).Trust, t.Own) && !t.Changed()
@@ -96,7 +87,7 @@ func (mcp) Show(t *ToolInfo, c *config.Tool) {
 // returns "" if there is nothing to keep: without MCP servers, and with a store in memory,
 // whose tasks end with the process.
 func CacheFolder(conf *config.Config) (string, error) {
-	if conf.Store == "memory" || !slices.ContainsFunc(conf.Tools.Entries, cached) {
+	if conf.Store == "memory" || !slices.ContainsFunc(conf.Tools.Entries, func(t config.Tool) bool { return kindOf(t.Kind).cached }) {
 		return "", nil
 	}
 	folder := filepath.Join(conf.Data, "mcp")
@@ -104,12 +95,6 @@ func CacheFolder(conf *config.Config) (string, error) {
 		return "", fmt.Errorf("create the folder for the tool lists of MCP servers: %w: choose another data folder with data", err)
 	}
 	return folder, nil
-}
-
-// cached reports whether the definitions of an entry's tools are kept.
-func cached(t config.Tool) bool {
-	kind, err := kindOf(t.Kind)
-	return err == nil && kind.Cached()
 }
 
 // cacheFile returns the file for the definitions of an MCP server, "" if they are not kept.

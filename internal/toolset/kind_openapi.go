@@ -7,11 +7,8 @@ import (
 	"a2a-server/tool/openapitoolset"
 )
 
-// openapi is the kind of tools that an OpenAPI document describes.
-type openapi struct{ base }
-
-// Make makes the tools of an entry.
-func (openapi) Make(w *maker, e *entry) (key string, err error) {
+// buildOpenAPI makes the tools of an entry.
+func buildOpenAPI(w *maker, e *entry) (key string, err error) {
 	c := &e.config
 	spec := config.Own[config.OpenAPITool](c).Spec
 	if err := privatefile.CheckWriters(spec); err != nil { // it says which requests are made

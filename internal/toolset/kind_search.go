@@ -13,11 +13,8 @@ import (
 	"a2a-server/tool/searchtool"
 )
 
-// finder is the kind of tools that search, search.
-type finder struct{ base }
-
-// Make makes the tool of an entry. Its index is not opened before [State.Start], or a call.
-func (finder) Make(w *maker, e *entry) (key string, err error) {
+// buildSearch makes the tool of an entry. Its index is not opened before [State.Start], or a call.
+func buildSearch(w *maker, e *entry) (key string, err error) {
 	c := &e.config
 	own := config.Own[config.SearchTool](c)
 	approve := w.approval(c)

@@ -57,7 +57,7 @@ type toolbox struct {
 // entry is an entry of tools.
 type entry struct {
 	config config.Tool
-	kind   Kind
+	kind   kind
 	origin Origin
 	made   tool.Toolset // for all callers
 	set    tool.Toolset // for whom the entry is
@@ -180,14 +180,10 @@ func each(err error) []error {
 func (w *maker) entry(i int) (_ *entry, key string, err error) {
 	c := w.conf.Tools.Entries[i]
 	place := w.conf.Place(w.conf.ToolPath(i, ""))
-	kind, err := kindOf(c.Kind)
-	if err != nil {
-		return nil, "", err
-	}
-	e := &entry{config: c, kind: kind, origin: Origin{Kind: string(c.Kind), Entry: c.Name, File: place.File, Line: place.Line}}
+	e := &entry{config: c, kind: kindOf(c.Kind), origin: Origin{Kind: string(c.Kind), Entry: c.Name, File: place.File, Line: place.Line}}
 	if same := w.same(&c); same != nil {
 		e.made, e.held, e.server, e.program, e.programKey = same.made, same.held, same.server, same.program, same.programKey
-	} else if key, err = kind.Make(w, e); err != nil {
+	} else if key, err = e.kind.build(w, e); err != nil {
 		return nil, key, err
 	}
 	e.unused = w.only != "" && e.server != nil && !strings.HasPrefix(w.only, "/"+c.Name+"_")
@@ -198,7 +194,10 @@ func (w *maker) entry(i int) (_ *entry, key string, err error) {
 // offered returns the tools of e for whom the entry is. A tool that approve names asks, even if
 // its kind has forgotten that key.
 func (w *maker) offered(e *entry) tool.Toolset {
-	c, set := &e.config, e.kind.Gated(w, e)
+	c, set := &e.config, e.made
+	if e.kind.gated != nil {
+		set = e.kind.gated(w, e)
+	}
 	if c.Approve.Given {
 		set = tool.WithConfirmation(set, tool.ConfirmMatching(func(name string) bool { return approves(c, name) }))
 	}

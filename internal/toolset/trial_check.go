@@ -1,7 +1,6 @@
 package toolset
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -10,7 +9,6 @@ import (
 	"a2a-server/approval"
 	"a2a-server/approval/condition"
 	"a2a-server/auth"
-	"a2a-server/auth/apikey"
 	"a2a-server/internal/app/config"
 	"a2a-server/tool"
 )
@@ -33,7 +31,7 @@ func (s *State) CheckPolicy(ctx context.Context) (problems []string, _ error) {
 	if s.gates != nil {
 		c.problems = append(c.problems, config.NotifyWarnings(s.gates)...)
 	}
-	c.knownRoles()
+	c.find()
 	for i := range s.policy.Gates() {
 		c.reach(i)
 		c.roles(i)
@@ -139,52 +137,23 @@ func (c *checking) roles(i int) {
 	look("escalate.add_roles", g.Terms.Escalate.AddRoles)
 }
 
-// knownRoles finds the callers, as far as they are known, and the roles that callers may get.
-func (c *checking) knownRoles() {
+// find finds the callers, as far as they are known, and the roles that callers may get.
+func (c *checking) find() {
 	a := &c.conf.Auth
-	c.known, c.anyRole = map[string]bool{}, !a.Given()
-	add := func(lists ...[]string) {
-		for _, role := range slices.Concat(lists...) {
+	callers, err := c.callers()
+	c.known, c.anyRole = map[string]bool{}, !a.Given() || err != nil
+	others := c.anyRole || len(a.OIDC) > 0 || a.MTLS.Given() || a.Proxy.Header != ""
+	for _, role := range a.DefaultRoles {
+		c.known[role] = true
+	}
+	for _, one := range callers {
+		for _, role := range one.Roles {
 			c.known[role] = true
 		}
-	}
-	add(a.DefaultRoles, a.MTLS.Roles, a.Proxy.Roles.Fixed)
-	from := []config.RolesFrom{a.Proxy.Roles}
-	for i := range a.OIDC {
-		from = append(from, a.OIDC[i].Roles)
-	}
-	for _, f := range from {
-		add(f.Fixed)
-		c.anyRole = c.anyRole || f.Name != "" && f.Map == nil
-		for _, roles := range f.Map {
-			add(roles)
+		one.PersonSeen = true // the persons of keys and local users are expected to sign in
+		if p, err := a.People.Known(one.Principal); err == nil && !others {
+			c.people = append(c.people, p)
 		}
-	}
-	for _, u := range a.Socket { // whose persons, and those of keys, are expected to sign in
-		c.add(auth.Principal{Tenant: u.Tenant, Subject: "socket:" + u.Subject, Person: u.Person, PersonSeen: true, Roles: u.Roles})
-	}
-	if a.Keys.File != "" {
-		keys, err := apikey.Load(a.Keys.File)
-		c.anyRole = c.anyRole || err != nil
-		for _, k := range keys {
-			if k.Revoked.IsZero() {
-				c.add(auth.Principal{Tenant: k.Tenant, Subject: "key:" + k.ID, Person: k.Person, PersonSeen: true, Kind: k.Kind, Roles: k.Roles})
-			}
-		}
-	}
-	for _, p := range c.people {
-		add(p.Roles)
-	}
-	if c.anyRole || len(a.OIDC) > 0 || a.MTLS.Given() || a.Proxy.Header != "" {
-		c.people = nil
-	}
-}
-
-// add adds a caller who is known by name.
-func (c *checking) add(p auth.Principal) {
-	p.Tenant, p.Roles = cmp.Or(p.Tenant, c.conf.Auth.Tenant), c.conf.Auth.RolesOr(p.Roles)
-	if p, err := c.conf.Auth.People.Known(p); err == nil {
-		c.people = append(c.people, p)
 	}
 }
 

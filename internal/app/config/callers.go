@@ -11,20 +11,20 @@ import (
 	"a2a-server/internal/visible"
 )
 
-// A Caller is a caller that a configuration lets in, or all callers of one way to authenticate.
+// A Caller is a caller that a configuration lets in, or all callers of one way to authenticate: the subject then
+// ends with a colon.
 type Caller struct {
-	Subject   string // with a colon at its end the beginning of all subjects
-	Tenant    string // "": none
-	AnyTenant bool   // the credential names the tenant
-	Roles     []string
+	auth.Principal
+	AnyTenant bool // the credential names the tenant
 }
 
 // Callers returns the callers of a configuration: holders of API keys, which are given, local users, and
 // the callers of issuers, certificates and the proxy with all roles that they may have.
 func Callers(c *Config, keys []auth.Principal) (callers []Caller) {
 	a := &c.Auth
-	add := func(subject string, from From, roles ...string) {
-		callers = append(callers, Caller{Subject: subject, Tenant: cmp.Or(from.Text, a.Tenant), AnyTenant: from.Name != "", Roles: a.RolesOr(roles)})
+	add := func(p auth.Principal, tenant From) {
+		p.Tenant, p.Roles = cmp.Or(tenant.Text, a.Tenant), a.RolesOr(p.Roles)
+		callers = append(callers, Caller{p, tenant.Name != ""})
 	}
 	rolesOf := func(from RolesFrom) []string {
 		if from.Name == "" {
@@ -37,19 +37,19 @@ func Callers(c *Config, keys []auth.Principal) (callers []Caller) {
 		return roles
 	}
 	for i := range keys {
-		add(keys[i].Subject, From{Text: keys[i].Tenant}, keys[i].Roles...)
+		add(keys[i], From{Text: keys[i].Tenant})
 	}
 	for _, u := range a.Socket {
-		add("socket:"+u.Subject, From{Text: u.Tenant}, u.Roles...)
+		add(auth.Principal{Subject: "socket:" + u.Subject, Person: u.Person, Roles: u.Roles}, From{Text: u.Tenant})
 	}
 	for _, o := range a.OIDC {
-		add(o.Name+":", o.Tenant, rolesOf(o.Roles)...)
+		add(auth.Principal{Subject: o.Name + ":", Roles: rolesOf(o.Roles)}, o.Tenant)
 	}
 	if a.MTLS.Given() {
-		add("mtls:", From{Text: a.MTLS.Tenant}, a.MTLS.Roles...)
+		add(auth.Principal{Subject: "mtls:", Roles: a.MTLS.Roles}, From{Text: a.MTLS.Tenant})
 	}
 	if a.Proxy.Header != "" {
-		add("proxy:", a.Proxy.Tenant, rolesOf(a.Proxy.Roles)...)
+		add(auth.Principal{Subject: "proxy:", Roles: rolesOf(a.Proxy.Roles)}, a.Proxy.Tenant)
 	}
 	return callers
 }
@@ -60,7 +60,7 @@ func InertRoles(callers []Caller) []string {
 	holders := map[string][]string{}
 	for i := range callers {
 		c := &callers[i]
-		for _, role := range (auth.Principal{Tenant: c.Tenant, Subject: c.Subject, Roles: c.Roles}).Inert(auth.Review) {
+		for _, role := range c.Inert(auth.Review) {
 			if !c.AnyTenant {
 				holders[role] = append(holders[role], subjectText(c.Subject))
 			}

@@ -204,7 +204,7 @@ func checkEffect(k *apikey.Key, conf *config.Config, named bool) (warnings []str
 	if !named {
 		return nil, nil
 	}
-	return config.UnnamedRoles(conf, []config.Caller{{Subject: holder.Subject, Roles: holder.Roles}}), nil
+	return config.UnnamedRoles(conf, []config.Caller{{Principal: holder}}), nil
 }
 
 // checkRoles returns an error for a role that grants nothing, and for a key without any.
