@@ -1,11 +1,10 @@
 package approval
 
 import (
-	"bytes"
-	"encoding/json"
 	"strings"
 	"time"
 
+	"a2a-server/internal/strictjson"
 	"a2a-server/internal/visible"
 )
 
@@ -25,13 +24,8 @@ func quote(s string) string {
 
 // jsonText returns v as JSON with sorted keys, and invisible characters as \u escapes.
 func jsonText(v any) (string, error) {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return "", err
-	}
-	return visible.Line(strings.TrimSuffix(buf.String(), "\n")), nil
+	text, err := strictjson.Plain(v)
+	return visible.Line(string(text)), err
 }
 
 // Span returns a duration without the units that are zero, such as "24h" or "1h30m"; "0s" for zero.

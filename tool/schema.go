@@ -60,7 +60,7 @@ func CompileSchema(schema map[string]any) (*Schema, error) {
 func (s *Schema) Validate(v any) error {
 	if s == nil || s.compiled == nil {
 		if _, ok := v.(map[string]any); !ok {
-			return &InvalidError{Violations: []Violation{{Message: "want an object"}}}
+			return Invalid("", "want an object")
 		}
 		return nil
 	}

@@ -210,7 +210,7 @@ func (in *incoming) confirmed(c *closed, a *approval.Approval, answer approval.D
 	}
 	if paid {
 		var err error
-		if answer.Payload, err = encode(payload); err != nil {
+		if answer.Payload, err = strictjson.Plain(payload); err != nil {
 			c.bad("payload", "cannot be written as JSON")
 		}
 	}
@@ -271,7 +271,7 @@ func (in *incoming) input(field string, a *approval.Approval, answer approval.De
 			break
 		}
 	}
-	raw, err := encode(v)
+	raw, err := strictjson.Plain(v)
 	if err != nil {
 		return nil, in.wrong(answer.ID, field, "cannot be written as JSON")
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"a2a-server/approval"
+	"a2a-server/internal/strictjson"
 	"a2a-server/internal/visible"
 )
 
@@ -223,7 +224,7 @@ func (in *incoming) reply(c *closed) ([]approval.Decision, error) {
 	if problem != "" {
 		return nil, in.wrong(answer.ID, field, problem)
 	}
-	raw, err := encode(value)
+	raw, err := strictjson.Plain(value)
 	if err != nil {
 		return nil, in.wrong(answer.ID, field, "cannot be written as JSON")
 	}

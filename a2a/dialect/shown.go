@@ -1,7 +1,6 @@
 package dialect
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -109,17 +108,6 @@ func decode(raw json.RawMessage) (any, error) {
 		return nil, nil
 	}
 	return strictjson.Decode(raw)
-}
-
-// encode writes a decoded value as compact JSON with sorted names.
-func encode(v any) (json.RawMessage, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false) // people read it
-	if err := e.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }

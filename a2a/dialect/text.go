@@ -10,6 +10,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"a2a-server/approval"
+	"a2a-server/internal/strictjson"
 	"a2a-server/internal/visible"
 	"a2a-server/tool"
 )
@@ -94,7 +95,7 @@ func (s *shown) write(b *strings.Builder) error {
 		if !v.show {
 			continue
 		}
-		raw, err := encode(v.value)
+		raw, err := strictjson.Plain(v.value)
 		if err != nil {
 			return err
 		}
@@ -267,7 +268,7 @@ func howTo(approvals []*approval.Approval) string {
 		decision["arguments"] = map[string]any{}
 	case approval.Approve, approval.Reject, approval.Cancel:
 	}
-	example, err := encode(map[string]any{"type": typeResponse, "decisions": []any{decision}})
+	example, err := strictjson.Plain(map[string]any{"type": typeResponse, "decisions": []any{decision}})
 	if err != nil {
 		return "answer by the ids of the approvals"
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"a2a-server/approval"
+	"a2a-server/internal/strictjson"
 	"a2a-server/internal/visible"
 	"a2a-server/tool"
 )
@@ -250,12 +251,12 @@ func decision(field string, object map[string]any) (approval.Decision, []approva
 	}
 	var err error
 	if edits {
-		if answer.Args, err = encode(arguments); err != nil {
+		if answer.Args, err = strictjson.Plain(arguments); err != nil {
 			c.bad("arguments", "cannot be written as JSON")
 		}
 	}
 	if responds {
-		if answer.Response, err = encode(response); err != nil {
+		if answer.Response, err = strictjson.Plain(response); err != nil {
 			c.bad("response", "cannot be written as JSON")
 		}
 	}

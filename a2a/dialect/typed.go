@@ -49,7 +49,7 @@ func readTyped(in *incoming) ([]approval.Decision, error) {
 		return nil, nil
 	}
 	if one := approval.TextTarget(in.pending); one != nil && isProse(text) {
-		response, err := encode(strings.TrimSpace(text))
+		response, err := strictjson.Plain(strings.TrimSpace(text))
 		return []approval.Decision{{ID: one.ID, Type: approval.Respond, Response: response}}, err
 	}
 	word, ok := approval.ReadWord(text)

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"a2a-server/internal/strictjson"
 )
 
 // leaf is a row of a JSON value: a member or an element, with its type.
@@ -107,11 +109,8 @@ func (l *leaf) scalar(t json.Token) {
 }
 
 func quote(s string) string {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(s) // a string
-	return strings.TrimSpace(b.String())
+	raw, _ := strictjson.Plain(s) // a string always can be
+	return string(raw)
 }
 
 // about says how much there is in a JSON value, and how much of it a person would not see.

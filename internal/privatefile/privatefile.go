@@ -4,6 +4,7 @@
 package privatefile
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -155,12 +156,12 @@ const patience = 10 * time.Second
 
 // Lock locks a folder, so that a writer of a file in it sees the changes of earlier writers.
 // It waits for up to 10 s. The lock ends with the process at the latest.
-func Lock(folder string) (unlock func(), err error) { return lock(folder, patience) }
+func Lock(folder string) (unlock func(), err error) {
+	return LockWithin(context.Background(), folder, patience)
+}
 
-// TryLock is [Lock], but fails at once if another holder has the lock.
-func TryLock(folder string) (unlock func(), err error) { return lock(folder, 0) }
-
-func lock(folder string, patience time.Duration) (unlock func(), err error) {
+// LockWithin is [Lock] with another patience, and a context that ends it.
+func LockWithin(ctx context.Context, folder string, patience time.Duration) (unlock func(), err error) {
 	f, err := os.Open(folder)
 	if err != nil {
 		return nil, fmt.Errorf("lock a folder: %w", err)
@@ -172,7 +173,7 @@ func lock(folder string, patience time.Duration) (unlock func(), err error) {
 			return func() { _ = f.Close() }, nil // which unlocks it
 		case !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR):
 			return nil, errors.Join(fmt.Errorf("lock %s: %w", folder, err), f.Close())
-		case time.Now().After(until):
+		case ctx.Err() != nil || time.Now().After(until):
 			return nil, errors.Join(fmt.Errorf("another process holds the lock of %s: try again when it has ended", folder), f.Close())
 		}
 	}

@@ -106,7 +106,7 @@ func TestLock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lock(folder, 20*time.Millisecond); err == nil || !strings.Contains(err.Error(), "another process") {
+	if _, err := LockWithin(t.Context(), folder, 20*time.Millisecond); err == nil || !strings.Contains(err.Error(), "another process") {
 		t.Errorf("a second lock: %v", err)
 	}
 	unlock()

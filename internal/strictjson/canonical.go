@@ -1,6 +1,7 @@
 package strictjson
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 
@@ -21,4 +22,13 @@ func Canonical(v any) ([]byte, error) {
 		return nil, fmt.Errorf("encode a value canonically: %w", err)
 	}
 	return form, nil
+}
+
+// Plain returns v as JSON on one line, in which < > & are not escaped: people read it.
+func Plain(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }

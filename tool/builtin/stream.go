@@ -2,7 +2,6 @@ package builtin
 
 import (
 	"context"
-	"fmt"
 	"iter"
 	"strings"
 	"time"
@@ -33,7 +32,7 @@ func stream(ctx tool.Context, a streamArgs) iter.Seq2[*tool.Result, error] {
 	return func(yield func(*tool.Result, error) bool) {
 		interval, err := time.ParseDuration(a.Interval)
 		if err != nil {
-			yield(nil, &tool.InvalidError{Violations: []tool.Violation{{Pointer: "/interval", Message: fmt.Sprintf("is not a duration: %v", err)}}})
+			yield(nil, tool.Invalid("/interval", "is not a duration: %v", err))
 			return
 		}
 		// Every piece is a slice of this string, so none is built twice.

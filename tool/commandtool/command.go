@@ -2,7 +2,6 @@ package commandtool
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -13,6 +12,7 @@ import (
 
 	"a2a-server/internal/child"
 	"a2a-server/internal/deadline"
+	"a2a-server/internal/strictjson"
 	"a2a-server/internal/visible"
 	"a2a-server/tool"
 	"a2a-server/tool/agent"
@@ -112,11 +112,8 @@ func shown(arg string) string {
 
 // asJSON writes a text in JSON's quotes, with < > & as they are.
 func asJSON(text string) string {
-	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(text) // a string always can be
-	return strings.TrimSpace(b.String())
+	raw, _ := strictjson.Plain(text) // a string always can be
+	return string(raw)
 }
 
 // planned returns the command of a call and its input, without looking at files: a file that

@@ -6,6 +6,7 @@ import (
 
 	"a2a-server/internal/child"
 	"a2a-server/internal/visible"
+	"a2a-server/tool"
 )
 
 // Free lists the commands that the calls of a tool may name. A call has either argv, a list of
@@ -63,7 +64,7 @@ func freeArgv(args map[string]any) ([]string, error) {
 	list, hasList := args[argvArg].([]any)
 	line, hasLine := args[commandArg].(string)
 	if hasList == hasLine {
-		return nil, invalid("", "give either %s, a list of strings, or %s, one string", argvArg, commandArg)
+		return nil, tool.Invalid("", "give either %s, a list of strings, or %s, one string", argvArg, commandArg)
 	}
 	if hasLine {
 		argv, err := Split(line)

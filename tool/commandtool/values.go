@@ -1,21 +1,13 @@
 package commandtool
 
 import (
-	"encoding/json"
-	"fmt"
-	"math"
-	"strconv"
 	"strings"
 
 	"a2a-server/tool"
 )
 
 func invalid(name, format string, args ...any) error {
-	pointer := ""
-	if name != "" {
-		pointer = "/" + name // names have neither / nor ~
-	}
-	return &tool.InvalidError{Violations: []tool.Violation{{Pointer: pointer, Message: fmt.Sprintf(format, args...)}}}
+	return tool.Invalid("/"+name, format, args...) // names have neither / nor ~
 }
 
 // values returns the arguments of a call as text, with defaults for missing ones, and with the paths
@@ -29,9 +21,9 @@ func (t *command) values(args map[string]any) (map[string]string, error) {
 				continue
 			}
 		}
-		s, err := text(v)
-		if err != nil {
-			return nil, invalid(name, "%v", err)
+		s, ok := tool.ArgumentText(v)
+		if !ok {
+			return nil, invalid(name, "cannot be an argument of a command: it is a %T", v)
 		}
 		if strings.ContainsRune(s, 0) {
 			return nil, invalid(name, "contains a NUL character, which a command cannot get")
@@ -39,28 +31,6 @@ func (t *command) values(args map[string]any) (map[string]string, error) {
 		values[name] = s
 	}
 	return values, t.named(values)
-}
-
-// text writes a JSON value as the text of an argument.
-func text(v any) (string, error) {
-	switch v := v.(type) {
-	case string:
-		return v, nil
-	case tool.Masked: // in a hint
-		return v.String(), nil
-	case bool:
-		return strconv.FormatBool(v), nil
-	case json.Number:
-		return v.String(), nil
-	case float64:
-		if v == math.Trunc(v) && math.Abs(v) < 1<<53 {
-			return strconv.FormatInt(int64(v), 10), nil
-		}
-		return strconv.FormatFloat(v, 'g', -1, 64), nil
-	case int:
-		return strconv.Itoa(v), nil
-	}
-	return "", fmt.Errorf("cannot be an argument of a command: it is a %T", v)
 }
 
 // argv returns the command with values in place of the placeholders.

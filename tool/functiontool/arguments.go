@@ -68,7 +68,7 @@ func (a *arguments) decode(ctx context.Context, args map[string]any, to any) err
 	}
 	raw, err := json.Marshal(args)
 	if err != nil {
-		return invalid("", "cannot be encoded as JSON: "+err.Error())
+		return tool.Invalid("", "cannot be encoded as JSON: %v", err)
 	}
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.DisallowUnknownFields()

@@ -20,6 +20,7 @@ package functiontool
 import (
 	"cmp"
 	"iter"
+	"time"
 
 	"a2a-server/tool"
 	"a2a-server/tool/agent"
@@ -41,6 +42,8 @@ type Config struct {
 	// [tool.Hinter]. The function [Hint] builds one from a typed function. Defaults to none.
 	HintFunc    tool.HintFunc
 	Annotations tool.Annotations
+	// Timeout bounds each call. Defaults to the limit of all calls.
+	Timeout time.Duration
 	// TakesPayload says that the function reads the payload of the decision on its call
 	// with tool.Confirmation; see [tool.TakesPayload].
 	TakesPayload bool
@@ -85,6 +88,7 @@ func (b *base) RequiresApproval() bool        { return b.config.RequireApproval 
 func (b *base) Annotations() tool.Annotations { return b.config.Annotations }
 func (b *base) TakesPayload() bool            { return b.config.TakesPayload }
 func (b *base) Schema() map[string]any        { return b.arguments.schema }
+func (b *base) Timeout() time.Duration        { return b.config.Timeout }
 
 // HasGate reports whether there is a gate; see [tool.Gater].
 func (b *base) HasGate() bool { return b.config.Gate != nil }

@@ -1,7 +1,6 @@
 package httptool
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -116,13 +115,11 @@ func encodeJSON(template any, args map[string]any) ([]byte, error) {
 	if err != nil || !has {
 		return nil, err
 	}
-	var out bytes.Buffer
-	e := json.NewEncoder(&out)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
+	out, err := strictjson.Plain(v)
+	if err != nil {
 		return nil, fmt.Errorf("encode the body of the request: %w", err)
 	}
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
+	return out, nil
 }
 
 // expandJSON returns the value of a template for arguments, and whether there is one.

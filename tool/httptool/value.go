@@ -1,11 +1,7 @@
 package httptool
 
 import (
-	"encoding/json"
-	"fmt"
-	"math"
 	"net/url"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -15,10 +11,7 @@ import (
 
 // invalid returns the error for the argument of a name.
 func invalid(name, format string, args ...any) error {
-	return &tool.InvalidError{Violations: []tool.Violation{{
-		Pointer: "/" + strictjson.EscapePointer(name),
-		Message: fmt.Sprintf(format, args...),
-	}}}
+	return tool.Invalid("/"+strictjson.EscapePointer(name), format, args...)
 }
 
 // isMissing reports whether the place of an argument is left out of a URL, a form or a
@@ -50,34 +43,16 @@ func elements(args map[string]any, name string) ([]string, error) {
 
 // text returns the text of a scalar argument.
 func text(name string, v any) (string, error) {
-	switch v := v.(type) {
-	case string:
-		if !utf8.ValidString(v) {
-			return "", invalid(name, "is not valid UTF-8")
-		}
-		return v, nil
-	case tool.Masked: // in a hint
-		return v.String(), nil
-	case bool:
-		return strconv.FormatBool(v), nil
-	case json.Number:
-		return v.String(), nil
-	case float64:
-		if v == math.Trunc(v) && math.Abs(v) < 1<<53 {
-			return strconv.FormatFloat(v, 'f', 0, 64), nil
-		}
-	case int, int64:
-		return fmt.Sprint(v), nil
-	case nil:
+	text, ok := tool.ArgumentText(v)
+	switch {
+	case v == nil:
 		return "", invalid(name, "is missing or null, and is needed as text")
-	default:
+	case !ok:
 		return "", invalid(name, "cannot be written as text here; want a string, a number or a boolean")
+	case !utf8.ValidString(text):
+		return "", invalid(name, "is not valid UTF-8")
 	}
-	raw, err := json.Marshal(v)
-	if err != nil {
-		return "", invalid(name, "is not a number of JSON")
-	}
-	return string(raw), nil
+	return text, nil
 }
 
 // Escape percent-encodes everything but the unreserved characters of RFC 3986 §2.3, so that

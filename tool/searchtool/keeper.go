@@ -158,7 +158,7 @@ func (k *keeper) settle(ctx context.Context) (err error) {
 		if err := os.MkdirAll(home, 0o700); err != nil {
 			return fmt.Errorf("make the folder of the index: %w", err)
 		}
-		switch k.unlock, err = locked(ctx, home); {
+		switch k.unlock, err = privatefile.LockWithin(ctx, home, lockTime); {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case err != nil:
@@ -179,22 +179,6 @@ func (k *keeper) settle(ctx context.Context) (err error) {
 // lockTime is how long the lock of an index is waited for: a server that reloads its configuration
 // keeps the tool before for some seconds.
 const lockTime = 12 * time.Second
-
-// locked locks a folder.
-func locked(ctx context.Context, folder string) (unlock func(), err error) {
-	again := time.NewTicker(200 * time.Millisecond)
-	defer again.Stop()
-	for until := time.Now().Add(lockTime); ; {
-		if unlock, err = privatefile.TryLock(folder); err == nil || time.Now().After(until) {
-			return unlock, err
-		}
-		select {
-		case <-again.C:
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		}
-	}
-}
 
 // open opens the index, or makes it anew if it cannot be opened.
 func (k *keeper) open(ctx context.Context) (*passageIndex, error) {

@@ -35,7 +35,7 @@ func NewMemory(c MemoryConfig) (tool.CallableTool, error) {
 		return nil, errors.New("searchtool: Description is missing")
 	}
 	t, err := functiontool.New(functiontool.Config{
-		Name: c.Name, Description: c.Description, RequireApproval: c.Approve, Annotations: tool.Annotations{ReadOnly: true},
+		Name: c.Name, Description: c.Description, RequireApproval: c.Approve, Annotations: tool.Annotations{ReadOnly: true}, Timeout: c.Timeout,
 	}, func(ctx tool.Context, a arguments) (*Result, error) {
 		found, err := ctx.SearchMemory(ctx, a.Query)
 		if err != nil {
@@ -61,19 +61,8 @@ func NewMemory(c MemoryConfig) (tool.CallableTool, error) {
 	if err != nil {
 		return nil, fmt.Errorf("searchtool: %w", err)
 	}
-	return memoryTool{t, c.Timeout}, nil
+	return t, nil
 }
-
-type memoryTool struct {
-	tool.CallableTool
-	timeout time.Duration
-}
-
-// Unwrap returns the tool without its time limit; see [tool.Chain].
-func (t memoryTool) Unwrap() tool.Tool { return t.CallableTool }
-
-// Timeout implements [tool.Timed].
-func (t memoryTool) Timeout() time.Duration { return t.timeout }
 
 // maxRanked bounds the passages of a result of Rank.
 const maxRanked = 20

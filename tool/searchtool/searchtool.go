@@ -112,7 +112,7 @@ func New(c Config) (*Tool, error) {
 	t := &Tool{config: c, keeper: newKeeper(&c), ended: make(chan struct{})}
 	var err error
 	t.CallableTool, err = functiontool.New(functiontool.Config{
-		Name: c.Name, Description: c.Description, RequireApproval: c.Approve, Annotations: tool.Annotations{ReadOnly: true},
+		Name: c.Name, Description: c.Description, RequireApproval: c.Approve, Annotations: tool.Annotations{ReadOnly: true}, Timeout: c.Timeout,
 	}, func(ctx tool.Context, a arguments) (*Result, error) { return t.Search(ctx, a.Query, a.Limit) })
 	if err != nil {
 		return nil, fmt.Errorf("searchtool: %w", err)
@@ -142,11 +142,8 @@ func (c *Config) setDefaults() {
 	}
 }
 
-// Unwrap returns the tool without its time limit; see [tool.Chain].
+// Unwrap returns the tool without its index; see [tool.Chain].
 func (t *Tool) Unwrap() tool.Tool { return t.CallableTool }
-
-// Timeout implements [tool.Timed].
-func (t *Tool) Timeout() time.Duration { return t.config.Timeout }
 
 // Start opens the index and begins the first scan, in the background. Calls after the first, or
 // after Close, have no effect.

@@ -1,12 +1,12 @@
 package config
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"unicode"
 
 	"a2a-server/internal/setting"
+	"a2a-server/internal/strictjson"
 	"a2a-server/internal/strictyaml"
 )
 
@@ -91,13 +91,11 @@ func shaped[T any](name, form string, to *T, read func(*loader, strictyaml.Node)
 
 // jsonText returns the value of a key as JSON that is YAML, too.
 func jsonText(name string, v any) string {
-	var text strings.Builder
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(v); err != nil {
+	text, err := strictjson.Plain(v)
+	if err != nil {
 		panic("the value of " + name + ": " + err.Error()) // it was read from YAML
 	}
-	return escapeControl(strings.TrimSuffix(text.String(), "\n"))
+	return escapeControl(string(text))
 }
 
 // file returns a key with the path of a file or a folder. In the configuration file it is

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strconv"
 
+	"a2a-server/internal/strictjson"
 	"a2a-server/internal/visible"
 )
 
@@ -30,11 +31,8 @@ func JSON(v any) (string, error) {
 
 // JSONString returns a text as JSON.
 func JSONString(text string) json.RawMessage {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(text) // a string always can be
-	return bytes.TrimSpace(b.Bytes())
+	raw, _ := strictjson.Plain(text) // a string always can be
+	return raw
 }
 
 // Count returns n with a noun, whose plural ends in s.

@@ -173,7 +173,7 @@ func (d *asking) validate(c *fold.Call, x *examined) {
 	var err error
 	if x.args, err = tool.DecodeArgs(x.raw); err == nil {
 		if at, masked := approval.FindMasked(x.args); masked {
-			err = &tool.InvalidError{Violations: []tool.Violation{{Pointer: at, Message: "is " + approval.Masked + ", which stands for a value that a gate masks; give the value itself"}}}
+			err = tool.Invalid(at, "is %s, which stands for a value that a gate masks; give the value itself", approval.Masked)
 		}
 	}
 	if err == nil {

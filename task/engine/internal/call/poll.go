@@ -1,7 +1,6 @@
 package call
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"a2a-server/internal/strictjson"
 	"a2a-server/store"
 	"a2a-server/task/internal/output"
 	"a2a-server/task/internal/rules"
@@ -65,13 +65,10 @@ func (k pollState) encode() (json.RawMessage, error) {
 	case raw != nil && !json.Valid(raw):
 		return nil, errors.New("the state is not JSON")
 	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false) // the state keeps its size
-	if err := e.Encode(k); err != nil {
+	state, err := strictjson.Plain(k) // it keeps its size
+	if err != nil {
 		return nil, fmt.Errorf("encode the state of a job: %w", err)
 	}
-	state := bytes.TrimSpace(b.Bytes())
 	return state, output.CheckDepth(state)
 }
 
