@@ -2,10 +2,11 @@ package v03
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"strconv"
 
-	"a2a-server/internal/jsonscan"
+	"a2a-server/internal/strictjson"
 )
 
 // Form is how JSON of A2A 0.3 is written.
@@ -40,9 +41,8 @@ func AppendEvent(dst, event []byte, form Form) ([]byte, error) {
 
 // convert appends the result of write for src, which it must consume completely.
 func convert(dst, src []byte, form Form, write func(*writer)) ([]byte, error) {
-	w := writer{Scanner: jsonscan.New(src), dst: dst, form: form}
-	write(&w)
-	if w.Broken || w.Peek() != 0 {
+	w := writer{dst: dst, form: form}
+	if !w.read(src, func() { write(&w) }) {
 		return dst, errBroken
 	}
 	return w.dst, nil
@@ -50,10 +50,48 @@ func convert(dst, src []byte, form Form, write func(*writer)) ([]byte, error) {
 
 // writer appends the converted input to dst.
 type writer struct {
-	jsonscan.Scanner
-	dst   []byte
-	form  Form
-	final bool // of the last state
+	in     strictjson.Reader
+	dst    []byte
+	form   Form
+	final  bool // of the last state
+	broken bool // the input has another form; the output is then worthless
+}
+
+// read calls convert with src as the input, and reports whether it was read completely.
+func (w *writer) read(src []byte, convert func()) bool {
+	before := w.in
+	defer func() { w.in = before }()
+	err := strictjson.ReadTrusted(src, func(r strictjson.Reader) bool {
+		w.in = r
+		convert()
+		return !w.broken
+	})
+	w.broken = w.broken || err != nil
+	return !w.broken
+}
+
+// value reads a value of any kind, and returns its JSON; nil: there is none.
+func (w *writer) value() []byte {
+	value, ok := w.in.Span(w.in.Skip)
+	if !ok {
+		w.broken = true
+		return nil
+	}
+	return value
+}
+
+// members reads an object. It yields the name of each member, whose value is next.
+func (w *writer) members(yield func(name []byte) bool) {
+	if !w.in.Object(func(name []byte) bool { return yield(name) && !w.broken }) {
+		w.broken = true
+	}
+}
+
+// elements reads a list. It yields before each element, which is next.
+func (w *writer) elements(yield func() bool) {
+	if !w.in.Array(func() bool { return yield() && !w.broken }) {
+		w.broken = true
+	}
 }
 
 func (w *writer) add(text string) { w.dst = append(w.dst, text...) }
@@ -89,17 +127,17 @@ func (w *writer) put(name string, value []byte) {
 // copied adds a member as it is.
 func (w *writer) copied(name []byte) {
 	w.named(name)
-	w.dst = append(w.dst, w.Value()...)
+	w.dst = append(w.dst, w.value()...)
 }
 
 // list converts a list, element by element. It keeps null.
 func (w *writer) list(element func(*writer)) {
-	if w.Peek() != '[' {
-		w.dst = append(w.dst, w.Value()...)
+	if w.in.Kind() != '[' {
+		w.dst = append(w.dst, w.value()...)
 		return
 	}
 	w.add("[")
-	for range w.Elements {
+	for range w.elements {
 		if w.dst[len(w.dst)-1] != '[' {
 			w.add(",")
 		}
@@ -128,7 +166,7 @@ var (
 // object converts an object. Members that are not in of are copied.
 func (w *writer) object(kind string, of members) {
 	w.open(kind)
-	for name := range w.Members {
+	for name := range w.members {
 		convert := of[string(name)]
 		if convert == nil {
 			w.copied(name)
@@ -141,21 +179,22 @@ func (w *writer) object(kind string, of members) {
 }
 
 func (w *writer) event() {
-	w.Take('{')
-	name := w.Name()
-	convert := events[string(name)]
-	if convert == nil {
-		w.Stop()
-		return
+	n := 0
+	for name := range w.members {
+		convert := events[string(name)]
+		if n++; n > 1 || convert == nil {
+			w.broken = true
+			return
+		}
+		if w.form == REST {
+			w.add(`{"` + string(name) + `":`)
+		}
+		convert(w)
+		if w.form == REST {
+			w.add("}")
+		}
 	}
-	if w.form == REST {
-		w.add(`{"` + string(name) + `":`)
-	}
-	convert(w)
-	if w.form == REST {
-		w.add("}")
-	}
-	w.Take('}') // it has one member
+	w.broken = w.broken || n == 0
 }
 
 func (w *writer) task()     { w.object("task", tasks) }
@@ -173,7 +212,7 @@ func (w *writer) statusUpdate() {
 
 // state converts the state of a task, and notes whether it ends the interaction.
 func (w *writer) state() {
-	state := string(w.Text())
+	state := string(w.value())
 	for i := range states {
 		if s := &states[i]; s.now == state {
 			if w.final = s.final; w.form == REST {
@@ -184,7 +223,7 @@ func (w *writer) state() {
 			return
 		}
 	}
-	w.Stop()
+	w.broken = true
 }
 
 // states are the states of tasks in 1.0 and in both forms of 0.3, as JSON.
@@ -205,7 +244,7 @@ var states = []struct {
 
 func (w *writer) message() {
 	w.open("message")
-	for name := range w.Members {
+	for name := range w.members {
 		switch string(name) {
 		case "parts":
 			if w.form == REST {
@@ -218,7 +257,7 @@ func (w *writer) message() {
 			w.role()
 		case "referenceTaskIds":
 			if w.form == REST { // a2a.v1 has no such field, and strict readers refuse it
-				w.Value()
+				w.value()
 				continue
 			}
 			w.copied(name)
@@ -230,7 +269,7 @@ func (w *writer) message() {
 }
 
 func (w *writer) role() {
-	role := w.Text()
+	role := w.value()
 	switch {
 	case w.form == REST:
 		w.dst = append(w.dst, role...)
@@ -244,24 +283,24 @@ func (w *writer) role() {
 // part converts a part: its content becomes an object of its own, unless it is text.
 func (w *writer) part() {
 	var text, data, raw, url, filename, media, metadata []byte
-	for name := range w.Members {
+	for name := range w.members {
 		switch string(name) {
 		case "text":
-			text = w.Value()
+			text = w.value()
 		case "data":
-			data = w.Value()
+			data = w.value()
 		case "raw":
-			raw = w.Value()
+			raw = w.value()
 		case "url":
-			url = w.Value()
+			url = w.value()
 		case "filename":
-			filename = w.Value()
+			filename = w.value()
 		case "mediaType":
-			media = w.Value()
+			media = w.value()
 		case "metadata":
-			metadata = w.Value()
+			metadata = w.value()
 		default:
-			w.Value()
+			w.value()
 		}
 	}
 	wrapped := false
@@ -312,22 +351,15 @@ func (w *writer) data(value []byte) (wrapped bool) {
 
 // marked adds metadata that says that the value of its part was wrapped.
 func (w *writer) marked(metadata []byte) {
-	w.add(`{"` + compat + `":true`)
-	if isNull(metadata) {
-		w.add("}")
+	all := map[string]json.RawMessage{}
+	if metadata != nil && json.Unmarshal(metadata, &all) != nil {
+		w.broken = true
 		return
 	}
-	s := jsonscan.New(metadata)
-	for name := range s.Members {
-		if s.Value(); string(name) != compat && !s.Broken {
-			w.add(",")
-			w.dst = append(w.dst, s.Member()...)
-		}
-	}
-	if s.Broken {
-		w.Stop()
-	}
-	w.add("}")
+	all[compat] = []byte("true")
+	text, err := json.Marshal(all)
+	w.dst = append(w.dst, text...)
+	w.broken = w.broken || err != nil
 }
 
 // file adds a file by its content or its address.
@@ -357,7 +389,7 @@ func (w *writer) file(raw, url, name, media []byte) {
 // and Go put the text of 0.3 into it, which is base64 already.
 func (w *writer) twice(quoted []byte) {
 	if len(quoted) < 2 {
-		w.Stop()
+		w.broken = true
 		return
 	}
 	w.add(`"`)
@@ -370,7 +402,7 @@ func (w *writer) twice(quoted []byte) {
 func AppendTasks(dst, list []byte, form Form) ([]byte, error) {
 	return convert(dst, list, form, func(w *writer) {
 		w.open("")
-		for name := range w.Members {
+		for name := range w.members {
 			switch string(name) {
 			case "tasks":
 				w.named(name)
@@ -378,7 +410,7 @@ func AppendTasks(dst, list []byte, form Form) ([]byte, error) {
 			case "nextPageToken":
 				w.copied(name)
 			default: // a2a.v1 has no other, and strict readers refuse them
-				w.Value()
+				w.value()
 			}
 		}
 		w.add("}")

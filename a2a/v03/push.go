@@ -1,36 +1,30 @@
 package v03
 
-import (
-	"encoding/json"
-
-	"a2a-server/internal/jsonscan"
-)
+import "encoding/json"
 
 // CreatePushConfig returns the parameters of tasks/pushNotificationConfig/set, or the body of
 // POST /v1/tasks/{id}/pushNotificationConfigs, as parameters of
 // CreateTaskPushNotificationConfig of 1.0. For a field in both path and body, the path counts,
 // and the caller sets it. The rules of [SendRequest] apply.
 func CreatePushConfig(raw []byte, form Form) ([]byte, error) {
-	r := &reader{writer: writer{Scanner: jsonscan.New(raw), form: form}}
-	r.create()
-	return r.done()
+	return request(raw, form, (*reader).create)
 }
 
 // PushConfigRequest returns the parameters of a method about push notification configs of a
 // task, {id, pushNotificationConfigId}, as parameters of 1.0, {taskId, id}.
 func PushConfigRequest(raw []byte, form Form) ([]byte, error) {
-	r := &reader{writer: writer{Scanner: jsonscan.New(raw), form: form}}
-	r.add("{")
-	for name := range r.Members {
-		now := map[string]string{"id": "taskId", "pushNotificationConfigId": "id", "push_notification_config_id": "id"}[string(name)]
-		if now == "" {
-			r.Value()
-		} else if v := r.id(string(name)); v != nil {
-			r.put(now, v)
+	return request(raw, form, func(r *reader) {
+		r.add("{")
+		for name := range r.members {
+			now := map[string]string{"id": "taskId", "pushNotificationConfigId": "id", "push_notification_config_id": "id"}[string(name)]
+			if now == "" {
+				r.value()
+			} else if v := r.id(string(name)); v != nil {
+				r.put(now, v)
+			}
 		}
-	}
-	r.add("}")
-	return r.done()
+		r.add("}")
+	})
 }
 
 // ListPushConfigsRequest is [PushConfigRequest] for the list of all configs, which 0.3 does
@@ -49,7 +43,7 @@ func ListPushConfigsRequest(raw []byte, form Form) ([]byte, error) {
 
 // id reads an id; nil: there is none.
 func (r *reader) id(field string) []byte {
-	v := r.Value()
+	v := r.value()
 	if isNull(v) {
 		return nil
 	}
@@ -62,13 +56,13 @@ func (r *reader) id(field string) []byte {
 func (r *reader) create() {
 	var id []byte
 	r.add("{")
-	for name := range r.Members {
+	for name := range r.members {
 		switch string(name) {
 		case "taskId", "task_id":
 			r.copied([]byte("taskId"))
 		case "configId", "config_id":
 			if r.form == JSONRPC {
-				r.Value()
+				r.value()
 				continue
 			}
 			r.hookID("configId", &id)
@@ -77,11 +71,11 @@ func (r *reader) create() {
 				r.nestedConfig(&id)
 				continue
 			}
-			r.Value()
+			r.value()
 		case "pushNotificationConfig", "push_notification_config":
 			r.pushMembers("pushNotificationConfig", &id)
 		default:
-			r.Value()
+			r.value()
 		}
 	}
 	if id != nil {
@@ -104,16 +98,16 @@ func (r *reader) hookID(field string, id *[]byte) {
 
 // nestedConfig converts a TaskPushNotificationConfig of a2a.v1.
 func (r *reader) nestedConfig(id *[]byte) {
-	if r.Peek() != '{' {
+	if r.in.Kind() != '{' {
 		r.refuse("config", "must be an object")
 		return
 	}
-	for name := range r.Members {
+	for name := range r.members {
 		switch string(name) {
 		case "pushNotificationConfig", "push_notification_config":
 			r.pushMembers("config.pushNotificationConfig", id)
 		default:
-			r.Value()
+			r.value()
 		}
 	}
 }
@@ -135,7 +129,7 @@ func (r *reader) push(field string) {
 // pushMembers adds the members of a PushNotificationConfig to the object in dst, but not
 // its id.
 func (r *reader) pushMembers(field string, id *[]byte) {
-	if r.Peek() != '{' {
+	if r.in.Kind() != '{' {
 		r.refuse(field, "must be an object")
 		return
 	}
@@ -144,7 +138,7 @@ func (r *reader) pushMembers(field string, id *[]byte) {
 		return
 	}
 	r.hook = true
-	for name := range r.Members {
+	for name := range r.members {
 		switch string(name) {
 		case "id":
 			r.hookID(field+".id", id)
@@ -154,7 +148,7 @@ func (r *reader) pushMembers(field string, id *[]byte) {
 			r.member("authentication")
 			r.authentication(field + ".authentication")
 		default:
-			r.Value()
+			r.value()
 		}
 	}
 }
@@ -165,26 +159,28 @@ func (r *reader) authentication(field string) {
 		return
 	}
 	r.add("{")
-	for name := range r.Members {
+	for name := range r.members {
 		switch string(name) {
 		case "schemes":
-			s := jsonscan.New(r.Value())
-			if s.Peek() != '[' {
+			if r.in.Kind() != '[' {
 				r.refuse(field+".schemes", "must be a list")
 				return
 			}
-			for range s.Elements {
-				v := s.Value()
+			n := 0
+			for range r.elements {
+				v := r.value()
+				if n++; n > 1 {
+					continue
+				}
 				if !isNull(v) && v[0] != '"' {
 					r.refuse(field+".schemes[0]", "must be a string")
 				}
 				r.put("scheme", v)
-				break
 			}
 		case "credentials":
 			r.copied(name)
 		default:
-			r.Value()
+			r.value()
 		}
 	}
 	r.add("}")

@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"a2a-server/internal/jsonscan"
 )
 
 // Error is a fault in a request, in words for its client.
@@ -31,9 +29,7 @@ func (e *Error) Error() string { return strings.TrimSpace(e.Field + " " + e.Reas
 // A body in HTTP+JSON may also have the values of JSON-RPC, with a kind, as the
 // specification's text has them.
 func SendRequest(raw []byte, form Form) ([]byte, error) {
-	r := &reader{writer: writer{Scanner: jsonscan.New(raw), form: form, dst: make([]byte, 0, len(raw)+64)}}
-	r.send()
-	return r.done()
+	return request(raw, form, (*reader).send)
 }
 
 // reader converts requests.
@@ -44,12 +40,13 @@ type reader struct {
 	err   *Error
 }
 
-// done returns the converted request.
-func (r *reader) done() ([]byte, error) {
-	switch {
+// request returns the request that convert makes of raw.
+func request(raw []byte, form Form, convert func(*reader)) ([]byte, error) {
+	r := &reader{writer: writer{form: form, dst: make([]byte, 0, len(raw)+64)}}
+	switch read := r.read(raw, func() { convert(r) }); {
 	case r.err != nil:
 		return nil, r.err
-	case r.Broken || r.Peek() != 0:
+	case !read:
 		return nil, &Error{"", "the request must be an object"}
 	}
 	return r.dst, nil
@@ -60,27 +57,27 @@ func (r *reader) refuse(field, reason string) {
 	if r.err == nil {
 		r.err = &Error{field, reason}
 	}
-	r.Stop()
+	r.broken = true
 }
 
 // other copies a value that is not an object, which decoding will refuse, and reports whether
 // it did so.
 func (r *reader) other() bool {
-	if r.Peek() == '{' {
+	if r.in.Kind() == '{' {
 		return false
 	}
-	r.dst = append(r.dst, r.Value()...)
+	r.dst = append(r.dst, r.value()...)
 	return true
 }
 
 func (r *reader) send() {
 	var config []byte
 	r.add("{")
-	for name := range r.Members {
+	for name := range r.members {
 		switch string(name) {
 		case "request": // the field's name in the proto, where message is that of its JSON
 			if r.form == JSONRPC {
-				r.Value()
+				r.value()
 				continue
 			}
 			r.member("message")
@@ -89,18 +86,16 @@ func (r *reader) send() {
 			r.member("message")
 			r.message()
 		case "configuration":
-			config = r.Value()
+			config = r.value()
 		case "metadata":
 			r.copied(name)
 		default:
-			r.Value()
+			r.value()
 		}
 	}
 	if config != nil {
 		r.member("configuration")
-		c := &reader{writer: writer{Scanner: jsonscan.New(config), form: r.form, dst: r.dst}, kinds: r.kinds, err: r.err}
-		c.config()
-		r.dst, r.err, r.Broken = c.dst, c.err, r.Broken || c.Broken
+		r.read(config, r.config)
 	}
 	r.add("}")
 }
@@ -110,11 +105,11 @@ func (r *reader) message() {
 		return
 	}
 	r.add("{")
-	for name := range r.Members {
+	for name := range r.members {
 		switch string(name) {
 		case "kind":
 			r.kinds = true
-			if string(r.Value()) != `"message"` {
+			if string(r.value()) != `"message"` {
 				r.refuse("message.kind", `must be "message"`)
 			}
 		case "role":
@@ -124,15 +119,15 @@ func (r *reader) message() {
 			r.parts("parts")
 		case "content":
 			if r.form == JSONRPC {
-				r.Value()
+				r.value()
 				continue
 			}
 			r.parts("content")
 		default:
 			if same := sameNames[string(name)]; same != "" {
-				r.put(same, r.Value())
+				r.put(same, r.value())
 			} else {
-				r.Value()
+				r.value()
 			}
 		}
 	}
@@ -147,7 +142,7 @@ var sameNames = map[string]string{
 }
 
 func (r *reader) role() {
-	switch role := r.Value(); {
+	switch role := r.value(); {
 	case string(role) == `"user"`:
 		r.add(`"ROLE_USER"`)
 	case string(role) == `"agent"`:
@@ -161,7 +156,7 @@ func (r *reader) role() {
 
 func (r *reader) parts(name string) {
 	r.member("parts")
-	if c := r.Peek(); c != '[' && c != 'n' {
+	if c := r.in.Kind(); c != '[' && c != 'n' {
 		r.refuse("message."+name, "must be a list")
 		return
 	}
@@ -175,20 +170,20 @@ func (r *reader) parts(name string) {
 // part converts a part. Exactly one of text, file and data has to be there; kind, if present,
 // has to name it.
 func (r *reader) part(field string) {
-	if r.Peek() != '{' {
+	if r.in.Kind() != '{' {
 		r.refuse(field, "must be an object")
 		return
 	}
 	var kind, metadata, value []byte
 	var content string
-	for name := range r.Members {
+	for name := range r.members {
 		switch string(name) {
 		case "kind":
-			kind = r.Value()
+			kind = r.value()
 		case "metadata":
-			metadata = r.Value()
+			metadata = r.value()
 		case "text", "file", "data":
-			v := r.Value()
+			v := r.value()
 			if isNull(v) {
 				continue
 			}
@@ -197,11 +192,11 @@ func (r *reader) part(field string) {
 			}
 			content, value = string(name), v
 		default:
-			r.Value()
+			r.value()
 		}
 	}
 	switch {
-	case r.Broken:
+	case r.broken:
 		return
 	case kind != nil && string(kind) != `"text"` && string(kind) != `"file"` && string(kind) != `"data"`:
 		r.refuse(field+".kind", `must be "text", "file" or "data"`)
@@ -252,42 +247,25 @@ func (r *reader) data(field string, value, metadata []byte, plain bool) []byte {
 
 // only returns the value of the only member of an object, if that has a name; otherwise nil.
 func only(object []byte, name string) (value []byte) {
-	s := jsonscan.New(object)
-	n := 0
-	for got := range s.Members {
-		n++
-		if v := s.Value(); string(got) == name {
-			value = v
-		}
-	}
-	if n != 1 || s.Broken {
+	var all map[string]json.RawMessage
+	if json.Unmarshal(object, &all) != nil || len(all) != 1 {
 		return nil
 	}
-	return value
+	return all[name]
 }
 
 // unmarked returns metadata without the mark of a wrapped value, or nil if it has nothing
 // else, and whether it is marked.
 func unmarked(metadata []byte) (rest []byte, marked bool) {
-	if len(metadata) == 0 || metadata[0] != '{' {
+	var all map[string]json.RawMessage
+	if json.Unmarshal(metadata, &all) != nil || string(all[compat]) != "true" {
 		return metadata, false
 	}
-	s := jsonscan.New(metadata)
-	for name := range s.Members {
-		value := s.Value()
-		switch {
-		case string(name) == compat && string(value) == "true":
-			marked = true
-		case rest == nil:
-			rest = append([]byte("{"), s.Member()...)
-		default:
-			rest = append(append(rest, ','), s.Member()...)
-		}
+	if delete(all, compat); len(all) == 0 {
+		return nil, true
 	}
-	if rest != nil {
-		rest = append(rest, '}')
-	}
-	return rest, marked && !s.Broken
+	rest, err := json.Marshal(all)
+	return rest, err == nil
 }
 
 // fileNames are the names of the members of a file in 1.0. Those that begin with file are of
@@ -303,32 +281,33 @@ func (r *reader) file(field string, value []byte) {
 		r.refuse(field, "must be an object")
 		return
 	}
-	s := jsonscan.New(value)
 	var content, filename, media []byte
 	kind := "" // of the content
-	for name := range s.Members {
-		member, v := string(name), s.Value()
-		rest := strings.HasPrefix(member, "file")
-		switch now := fileNames[member]; {
-		case now == "" || rest && r.form == JSONRPC || isNull(v):
-		case v[0] != '"':
-			r.refuse(field+"."+member, "must be a string")
-		case now == "filename":
-			filename = v
-		case now == "mediaType":
-			if media != nil {
-				r.refuse(field, "has its mimeType more than once")
-			}
-			media = v
-		default:
-			if content != nil {
-				r.refuse(field, "has its content or its address more than once")
-			}
-			if kind, content = now, v; rest && now == "raw" {
-				content = once(v)
+	r.read(value, func() {
+		for name := range r.members {
+			member, v := string(name), r.value()
+			rest := strings.HasPrefix(member, "file")
+			switch now := fileNames[member]; {
+			case now == "" || rest && r.form == JSONRPC || isNull(v):
+			case v[0] != '"':
+				r.refuse(field+"."+member, "must be a string")
+			case now == "filename":
+				filename = v
+			case now == "mediaType":
+				if media != nil {
+					r.refuse(field, "has its mimeType more than once")
+				}
+				media = v
+			default:
+				if content != nil {
+					r.refuse(field, "has its content or its address more than once")
+				}
+				if kind, content = now, v; rest && now == "raw" {
+					content = once(v)
+				}
 			}
 		}
-	}
+	})
 	if content == nil || kind == "url" && isEmpty(content) {
 		names := "bytes or a uri"
 		if strings.HasPrefix(field, "message.content") {
@@ -383,10 +362,10 @@ func (r *reader) config() {
 	proto := r.form == REST && !r.kinds
 	blocking := !proto
 	r.add("{")
-	for name := range r.Members {
+	for name := range r.members {
 		switch string(name) {
 		case "blocking":
-			switch v := r.Value(); string(v) {
+			switch v := r.value(); string(v) {
 			case "true":
 				blocking = true
 			case "false":
@@ -396,7 +375,7 @@ func (r *reader) config() {
 				r.refuse("configuration.blocking", "must be true or false")
 			}
 		case "historyLength", "history_length":
-			if v := r.Value(); !isNull(v) && (!proto || !isZero(v)) {
+			if v := r.value(); !isNull(v) && (!proto || !isZero(v)) {
 				r.put("historyLength", v)
 			}
 		case "acceptedOutputModes", "accepted_output_modes":
@@ -406,13 +385,13 @@ func (r *reader) config() {
 			r.push("configuration.pushNotificationConfig")
 		case "pushNotification", "push_notification":
 			if r.form == JSONRPC {
-				r.Value()
+				r.value()
 				continue
 			}
 			r.member("taskPushNotificationConfig")
 			r.push("configuration.pushNotification")
 		default:
-			r.Value()
+			r.value()
 		}
 	}
 	if !blocking {
