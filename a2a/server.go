@@ -2,10 +2,8 @@ package a2a
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -148,15 +146,7 @@ func (s *Server) hasEscapedSlash(u *url.URL) bool {
 // ServeHTTP serves a request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	httpd.Begin(w, r)
-	defer func() {
-		httpd.Finish(w, r)
-		if p := recover(); p != nil {
-			if p != http.ErrAbortHandler { //nolint:errorlint // the value itself is what net/http compares with
-				s.service.Config.Log.Error().Str("panic", wire.Clip(fmt.Sprint(p))).Bytes("stack", debug.Stack()).Str("path", wire.Clip(r.URL.Path)).Msg("request panicked")
-			}
-			panic(http.ErrAbortHandler) // the connection is in an unknown state
-		}
-	}()
+	defer httpd.End(w, r, s.service.Config.Log)
 	sent := r.URL
 	r = s.Local(r)
 	if wrong := s.refusal(r, sent); wrong != nil {

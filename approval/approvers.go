@@ -6,6 +6,7 @@ import (
 
 	"a2a-server/approval/condition"
 	"a2a-server/auth"
+	"a2a-server/internal/guard"
 )
 
 // Approvers restricts decisions to principals with a role in Roles or a subject in Subjects, and of
@@ -87,6 +88,6 @@ func (s *Approvers) holds(by auth.Principal, call *condition.Facts) bool {
 	if err != nil || call == nil {
 		return false
 	}
-	is, err := safely(func() (bool, error) { return c.Match(call.For(by)) })
+	is, err := guard.Call(func() (bool, error) { return c.Match(call.For(by)) })
 	return is && err == nil
 }

@@ -41,11 +41,7 @@ func (p *Policy) AskTerms() Terms {
 // Always reports whether every call of t needs approval, whatever its arguments are. It is for
 // lists of tools; for a single call, use Judge. Like Judge it never panics.
 func (p *Policy) Always(t tool.Tool) (always bool) {
-	defer func() {
-		if recover() != nil {
-			always = true
-		}
-	}()
+	defer func() { always = recover() != nil || always }()
 	if p == nil {
 		return true
 	}

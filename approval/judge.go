@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"a2a-server/approval/condition"
+	"a2a-server/internal/guard"
 	"a2a-server/internal/strictjson"
 	"a2a-server/internal/visible"
 	"a2a-server/tool"
@@ -155,7 +156,7 @@ func (j *judgement) consider(g *gate) bool {
 // fits reports whether the call is one that g is limited to: why it is, or "".
 func (j *judgement) fits(g *gate) (why string, _ error) {
 	if g.Who != nil {
-		list, err := safely(func() (string, error) { return g.Who.excludes(g.Action, requesterOf(j.ctx), j.ctx, j.tool) })
+		list, err := guard.Call(func() (string, error) { return g.Who.excludes(g.Action, requesterOf(j.ctx), j.ctx, j.tool) })
 		if err != nil {
 			return "", err
 		}
@@ -177,7 +178,7 @@ func (j *judgement) fits(g *gate) (why string, _ error) {
 		why = "when is true"
 	}
 	if g.When != nil {
-		is, err := safely(func() (bool, error) { return g.When(j.ctx, j.tool, j.copied()) })
+		is, err := guard.Call(func() (bool, error) { return g.When(j.ctx, j.tool, j.copied()) })
 		if err != nil {
 			return "", err
 		}
@@ -196,7 +197,7 @@ func (j *judgement) holds(c *condition.Condition) (bool, error) {
 	if j.looked++; j.looked > MaxConditions {
 		return false, fmt.Errorf("more than %d gates with when are about the tool", MaxConditions)
 	}
-	return safely(func() (bool, error) {
+	return guard.Call(func() (bool, error) {
 		if j.facts == nil {
 			agentName := ""
 			if j.ctx != nil {
@@ -217,7 +218,7 @@ func (j *judgement) copied() map[string]any {
 
 // considerTool asks the tool's own gate, which may panic.
 func (j *judgement) considerTool() {
-	_, err := safely(func() (_ struct{}, err error) {
+	_, err := guard.Call(func() (_ struct{}, err error) {
 		args := j.args
 		if _, gated := tool.As[tool.Gater](j.tool); gated {
 			args = j.copied()
@@ -273,7 +274,7 @@ func (j *judgement) ask() Verdict {
 		v.Reason = "the tool itself asks"
 		v.Hint = j.hint(nil)
 	}
-	destructive, err := safely(func() (bool, error) { return tool.AnnotationsOf(j.tool).Destructive, nil })
+	destructive, err := guard.Call(func() (bool, error) { return tool.AnnotationsOf(j.tool).Destructive, nil })
 	if err != nil {
 		j.problem("the annotations of the tool", err)
 	}
@@ -284,7 +285,7 @@ func (j *judgement) ask() Verdict {
 		if gates := slices.ContainsFunc(slices.Collect(tool.Chain(j.tool)), tool.Gates); gates && len(j.mask) > 0 {
 			v.Terms.Grants.Vary = nil // its reason is not known whole
 		}
-		why, err := safely(func() ([]string, error) {
+		why, err := guard.Call(func() ([]string, error) {
 			return tool.Reasons(j.ctx, j.tool, j.copied(), maskedArgs(j.copied(), j.mask)), nil
 		})
 		if v.Own = fmt.Sprintf("asks: %q", why); err != nil {
@@ -304,7 +305,7 @@ func (j *judgement) ask() Verdict {
 // calledDestructive reports whether the tool, a wrapper of it, or the server that it comes from calls
 // it destructive. The annotations of a tool with claims also say so of a missing claim.
 func (j *judgement) calledDestructive() bool {
-	says, err := safely(func() (bool, error) {
+	says, err := guard.Call(func() (bool, error) {
 		for t := range tool.Chain(j.tool) {
 			if c, passedOn := t.(tool.Claimant); passedOn {
 				return slices.Contains(c.Claims(), tool.ClaimDestructive), nil
@@ -342,7 +343,7 @@ func (j *judgement) toolHint() string {
 	if !j.toolSays {
 		return ""
 	}
-	text, err := safely(func() (string, error) { return tool.Hint(j.ctx, j.tool, maskedArgs(j.copied(), j.mask)) })
+	text, err := guard.Call(func() (string, error) { return tool.Hint(j.ctx, j.tool, maskedArgs(j.copied(), j.mask)) })
 	if err != nil && len(j.mask) == 0 {
 		j.problem("the tool's hint", err)
 	}
@@ -351,7 +352,7 @@ func (j *judgement) toolHint() string {
 
 // fill fills the text of a gate. Values may have methods, which may panic.
 func (j *judgement) fill(hint string) (string, error) {
-	return safely(func() (string, error) { return FillHint(hint, maskedArgs(j.args, j.mask)) })
+	return guard.Call(func() (string, error) { return FillHint(hint, maskedArgs(j.args, j.mask)) })
 }
 
 func (j *judgement) problem(what string, err error) {
@@ -369,7 +370,7 @@ func (j *judgement) broken(r any) Verdict {
 		Action: ActionAsk,
 		Notes:  "Its gate failed, so you are asked: the policy.",
 		Reason: "the policy failed",
-		Failed: fmt.Errorf("the policy: %s", reason(panicError(r))),
+		Failed: fmt.Errorf("the policy: %s", reason(fmt.Errorf("panic: %v", r))),
 	}
 	if j.policy != nil {
 		v.Terms = together(nil, true /* own */, j.policy.defaults)
@@ -388,21 +389,8 @@ func (j *judgement) of(g *gate) Terms {
 	return t
 }
 
-// safely returns the result of f, which is code from elsewhere, and its panic as an error.
-func safely[T any](f func() (T, error)) (v T, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = panicError(r)
-		}
-	}()
-	return f()
-}
-
-// panicError makes an error of a recovered value. fmt survives panics in its methods.
-func panicError(r any) error { return fmt.Errorf("panic: %v", r) }
-
-// reason returns err in a form that people may be shown. Like panicError it leaves
-// calling the error's methods to fmt.
+// reason returns err in a form that people may be shown. It leaves calling the error's methods, which
+// may panic, to fmt.
 func reason(err error) string {
 	return visible.Shorten(visible.Line(fmt.Sprint(err)), maxReason)
 }

@@ -16,11 +16,7 @@ type DecisionTool interface {
 
 // IsDecision reports whether t is a [DecisionTool]. A tool that panics is none.
 func IsDecision(t Tool) (is bool) {
-	defer func() {
-		if recover() != nil {
-			is = false
-		}
-	}()
+	defer func() { is = recover() == nil && is }()
 	_, is = As[DecisionTool](t)
 	return is
 }

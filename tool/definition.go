@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"sync"
 
+	"a2a-server/internal/guard"
 	"a2a-server/internal/strictjson"
 )
 
@@ -65,7 +66,7 @@ func newDefinitions() *definitions {
 // of returns the definition of t. The lock is not held while t is called or a schema is
 // compiled; at worst two callers compile the same schema.
 func (c *definitions) of(t Tool) (_ *definition, err error) {
-	defer recovered(&err, "its definition", "")
+	defer guard.Recover(&err, "its definition panicked")
 	d := &definition{Definition: ToDefinition(t)}
 	key := definitionKey{d.Name, d.Description, identityOf(t), fmt.Sprintf("%q", d.Claims), reflect.ValueOf(d.Parameters).Pointer()}
 	if hit := c.lookup(func() *definition { return c.byKey[key] }); hit != nil {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"a2a-server/internal/guard"
 	"a2a-server/tool/agent"
 )
 
@@ -93,25 +94,19 @@ func Gates(t Tool) bool {
 
 // asks is NeedsApproval for a single tool of the chain. gated reports whether its gate asks.
 func asks(ctx agent.ReadonlyContext, t Tool, args map[string]any) (ask, gated bool, failed error) {
-	defer func() {
-		if p := recover(); p != nil {
-			ask, gated, failed = true, true, fmt.Errorf("panic: %v", p)
+	always, failed := guard.Call(func() (_ bool, err error) {
+		if g, ok := t.(Gater); ok {
+			gated, err = g.Gate(ctx, args)
 		}
-	}()
-	if g, ok := t.(Gater); ok {
-		gated, failed = g.Gate(ctx, args)
-		gated = gated || failed != nil
-	}
-	return gated || t.RequiresApproval(), gated, failed
+		return t.RequiresApproval(), err
+	})
+	gated = gated || failed != nil
+	return gated || always, gated, failed
 }
 
 // hintOf is Hint for a single tool of the chain.
 func hintOf(ctx agent.ReadonlyContext, t Tool, masked map[string]any) (hint string, failed error) {
-	defer func() {
-		if p := recover(); p != nil {
-			hint, failed = "", fmt.Errorf("panic: %v", p)
-		}
-	}()
+	defer guard.Recover(&failed, "panic")
 	if h, ok := t.(Hinter); ok {
 		return h.Hint(ctx, masked)
 	}

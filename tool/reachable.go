@@ -1,5 +1,7 @@
 package tool
 
+import "a2a-server/internal/guard"
+
 // Reachable is a tool that runs elsewhere and may be down for a while, although its
 // definition is known. It is looked up with [As].
 type Reachable interface {
@@ -13,7 +15,7 @@ type Reachable interface {
 // Unreachable returns why a call of t cannot be sent now, nil if it can or that is unknown. A
 // panic in t is an error.
 func Unreachable(t Tool) (err error) {
-	defer recovered(&err, "whether it can be reached", "")
+	defer guard.Recover(&err, "whether it can be reached panicked")
 	if r, ok := As[Reachable](t); ok {
 		return r.Reachable()
 	}

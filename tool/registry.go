@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"a2a-server/internal/guard"
 	"a2a-server/tool/agent"
 )
 
@@ -212,7 +213,7 @@ func (r *Registry) index(m *member, ctx agent.ReadonlyContext) (*index, error) {
 // ask calls the toolset. A panic in it, or in a tool's Name, is an error; so is a tool
 // without a name.
 func (r *Registry) ask(m *member, ctx agent.ReadonlyContext) (_ *index, err error) {
-	defer recovered(&err, "toolset", m.name)
+	defer guard.Recover(&err, fmt.Sprintf("toolset %q panicked", m.name))
 	tools, err := m.set.Tools(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("toolset %q: %w", m.name, err)

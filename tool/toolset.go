@@ -1,8 +1,10 @@
 package tool
 
 import (
+	"fmt"
 	"slices"
 
+	"a2a-server/internal/guard"
 	"a2a-server/tool/agent"
 )
 
@@ -54,7 +56,7 @@ func (f *filtered) Tools(ctx agent.ReadonlyContext) (_ []Tool, err error) {
 	if err != nil {
 		return nil, err
 	}
-	defer recovered(&err, "the predicate of toolset", f.Name())
+	defer guard.Recover(&err, fmt.Sprintf("the predicate of toolset %q panicked", f.Name()))
 	var allowed []Tool
 	for _, t := range all {
 		if f.allow(ctx, t) {

@@ -8,11 +8,9 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 	"reflect"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -190,24 +188,13 @@ func Handler(s *Service, d Door) http.Handler {
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		httpd.Begin(w, r)
-		defer s.finish(w, r)
+		defer httpd.End(w, r, s.cfg.Log)
 		if wrong := refused(r, &d, origins); wrong != nil {
 			s.refuse(w, r, wrong)
 			return
 		}
 		mux.ServeHTTP(w, r)
 	})
-}
-
-// finish ends a request, also one that panics. It is deferred.
-func (s *Service) finish(w http.ResponseWriter, r *http.Request) {
-	httpd.Finish(w, r)
-	if p := recover(); p != nil {
-		if p != http.ErrAbortHandler { //nolint:errorlint // the value itself is what net/http compares with
-			s.cfg.Log.Error().Str("panic", visible.Clip(fmt.Sprint(p), 1000)).Bytes("stack", debug.Stack()).Str("path", visible.Clip(r.URL.Path, 200)).Msg("request panicked")
-		}
-		panic(http.ErrAbortHandler) // the connection is in an unknown state
-	}
 }
 
 // refused returns the problem of a request that comes from where none may, or before the server

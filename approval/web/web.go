@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"net/http"
 	"net/url"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -164,23 +163,12 @@ func notFound(detail string) *client.Error {
 // serve checks where a request comes from before anything else.
 func (p *pages) serve(w http.ResponseWriter, r *http.Request) {
 	httpd.Begin(w, r)
-	defer p.finish(w, r)
+	defer httpd.End(w, r, p.cfg.Log)
 	if wrong := p.refused(r); wrong != nil {
 		Refuse(w, wrong)
 		return
 	}
 	p.mux.ServeHTTP(w, r)
-}
-
-// finish ends a request, also after a panic. It is deferred.
-func (p *pages) finish(w http.ResponseWriter, r *http.Request) {
-	httpd.Finish(w, r)
-	if wrong := recover(); wrong != nil {
-		if wrong != http.ErrAbortHandler { //nolint:errorlint // the value itself is what net/http compares with
-			p.cfg.Log.Error().Str("panic", visible.Clip(fmt.Sprint(wrong), 1000)).Bytes("stack", debug.Stack()).Str("path", visible.Clip(r.URL.Path, 200)).Msg("request panicked")
-		}
-		panic(http.ErrAbortHandler) // the connection is in an unknown state
-	}
 }
 
 // refused returns the problem of a request that comes from where none may; nil: it may.

@@ -16,6 +16,7 @@ import (
 	"github.com/go-jose/go-jose/v4"
 	"github.com/rs/zerolog"
 
+	"a2a-server/internal/guard"
 	"a2a-server/internal/strictjson"
 )
 
@@ -146,11 +147,7 @@ func (s *keySet) start(ctx context.Context, now time.Time) bool {
 // fetch asks the issuer for its keys. It recovers from panics, so that no answer ends the
 // process.
 func (s *keySet) fetch(ctx context.Context) (keys map[string][]key, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			keys, err = nil, fmt.Errorf("read the keys: panic: %v", p)
-		}
-	}()
+	defer guard.Recover(&err, "read the keys: panic")
 	from := s.jwks
 	if from == "" {
 		if from, err = s.discover(ctx); err != nil {

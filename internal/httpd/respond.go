@@ -1,9 +1,15 @@
 package httpd
 
 import (
+	"fmt"
 	"io"
 	"net/http"
+	"runtime/debug"
 	"time"
+
+	"github.com/rs/zerolog"
+
+	"a2a-server/internal/visible"
 )
 
 // linger is how long the rest of a body is read after an early answer, so that the client
@@ -86,4 +92,17 @@ func Finish(w http.ResponseWriter, r *http.Request) {
 	}
 	// The next use reports a connection that is gone.
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(linger))
+}
+
+// End is [Finish], also for a request that panics, whose panic it logs. It is deferred.
+func End(w http.ResponseWriter, r *http.Request, log zerolog.Logger) {
+	Finish(w, r)
+	p := recover()
+	if p == nil {
+		return
+	}
+	if p != http.ErrAbortHandler { //nolint:errorlint // the value itself is what net/http compares with
+		log.Error().Str("panic", visible.Clip(fmt.Sprint(p), 1000)).Bytes("stack", debug.Stack()).Str("path", visible.Clip(r.URL.Path, 200)).Msg("request panicked")
+	}
+	panic(http.ErrAbortHandler) // the connection is in an unknown state
 }

@@ -12,6 +12,7 @@ import (
 
 	"a2a-server/auth"
 	"a2a-server/internal/app/config"
+	"a2a-server/internal/guard"
 	"a2a-server/task"
 	"a2a-server/tool"
 	"a2a-server/tool/agent"
@@ -172,12 +173,8 @@ func (i *inspection) list(set tool.Toolset) found {
 	done := make(chan found, 1)
 	go func() {
 		var l found
-		defer func() {
-			if p := recover(); p != nil {
-				l.err = fmt.Errorf("the toolset %s panics: %v", set.Name(), p)
-			}
-			done <- l
-		}()
+		defer func() { done <- l }()
+		defer guard.Recover(&l.err, "the toolset "+set.Name()+" panics")
 		l.tools, l.err = set.Tools(i.by)
 	}()
 	late := make(chan struct{})
@@ -228,11 +225,7 @@ func (i *inspection) problem(from Origin, text string) {
 
 // describe returns the description of a tool.
 func (i *inspection) describe(t tool.Tool, entry *config.Tool, n int) (info ToolInfo, err error) {
-	defer func() { // the code of the tool is not ours
-		if p := recover(); p != nil {
-			err = fmt.Errorf("its definition panics: %v", p)
-		}
-	}()
+	defer guard.Recover(&err, "its definition panics")
 	d := tool.ToDefinition(t)
 	info = ToolInfo{
 		Name: d.Name, Description: d.Description, Parameters: d.Parameters, Claims: d.Claims,

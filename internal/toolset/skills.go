@@ -6,6 +6,7 @@ import (
 
 	"a2a-server/a2a/agentcard"
 	"a2a-server/internal/app/config"
+	"a2a-server/internal/guard"
 	"a2a-server/internal/visible"
 	"a2a-server/task/planner/direct"
 	"a2a-server/tool"
@@ -49,11 +50,7 @@ func skills(tools []*tool.Registered, of *State) ([]agentcard.Skill, error) {
 // skill returns the skill of a tool. A tool that panics has none.
 func skill(e *tool.Registered, of *State) (_ agentcard.Skill, err error) {
 	name := visible.Clip(e.Definition.Name, maxSkillName)
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("tool %q panicked when it was described: %v", name, p)
-		}
-	}()
+	defer guard.Recover(&err, fmt.Sprintf("tool %q panicked when it was described", name))
 	made := agentcard.Skill{
 		ID: name, Name: name, Description: visible.ClipText(e.Definition.Description, maxSkillDescription),
 		Tags: tags(e.Tool, of.conf),

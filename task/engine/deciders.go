@@ -4,11 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"sync"
 
 	"a2a-server/approval"
 	"a2a-server/auth"
+	"a2a-server/internal/guard"
 	"a2a-server/internal/share"
 	"a2a-server/store"
 	"a2a-server/task"
@@ -166,7 +166,7 @@ func (p *deciders) ask(ctx context.Context, a *approval.Approval, decider task.D
 		in.Why = "the confirmation provider failed"
 		if p.core.cfg.ProviderErrorFails {
 			in.Fail = in.Why
-			if _, is := errors.AsType[*panicError](err); !is { // which nobody has written for a client
+			if _, is := errors.AsType[*guard.Error](err); !is { // which nobody has written for a client
 				in.Fail += ": " + err.Error()
 			}
 		}
@@ -202,18 +202,9 @@ func (p *deciders) edits(ctx context.Context, a *approval.Approval) (n int, err 
 	return n, nil
 }
 
-// panicError is the panic of a decider.
-type panicError struct{ value any }
-
-func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
-
 // decide asks a decider about a copy of an approval.
 func decide(ctx context.Context, decider task.Decider, a *approval.Approval) (d approval.Decision, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			d, err = approval.Decision{}, &panicError{p}
-		}
-	}()
+	defer guard.Recover(&err, "panic")
 	raw, err := json.Marshal(a)
 	if err != nil {
 		return approval.Decision{}, err

@@ -42,11 +42,6 @@ const dueWorkers = 16
 // look has the tool of a suspended call look at the call, and does what follows. The row stays, and
 // the look is repeated, until the call is entered or ends.
 func (e *Engine) look(row store.Due) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v", p)
-		}
-	}()
 	if row.Damaged {
 		return fmt.Errorf("%w: due work", store.ErrDataLoss)
 	}
@@ -79,11 +74,6 @@ func (e *Engine) look(row store.Due) (err error) {
 
 // handleDue does the work of a due row. The row is removed in the same batch.
 func (e *Engine) handleDue(row store.Due) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v", p)
-		}
-	}()
 	e.env.At(env.PointDue)
 	if row.Damaged {
 		return fmt.Errorf("%w: due work", store.ErrDataLoss)

@@ -12,6 +12,7 @@ import (
 
 	"a2a-server/approval"
 	"a2a-server/auth"
+	"a2a-server/internal/guard"
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/engine/internal/env"
@@ -214,11 +215,7 @@ func (r *restoration) settleTask(ctx context.Context, t *restoredTask) {
 }
 
 func (r *restoration) changeTask(ctx context.Context, t *restoredTask) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v", p)
-		}
-	}()
+	defer guard.Recover(&err, "panic")
 	for tries := 1; ; tries++ {
 		err := r.turns.Changed(ctx, store.System(), t.id, rules.Restored{Rows: t.rows})
 		again := errors.Is(err, store.ErrUnavailable) || errors.Is(err, ErrBusy)

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/invopop/jsonschema"
+
+	"a2a-server/internal/guard"
 )
 
 const refPrefix = "#/$defs/"
@@ -21,11 +23,7 @@ func schemaOf(t reflect.Type) (_ map[string]any, err error) {
 	if k := t.Kind(); k != reflect.Struct && (k != reflect.Map || t.Key().Kind() != reflect.String) {
 		return nil, fmt.Errorf("the arguments must be a struct or a map with string keys, not %v", t)
 	}
-	defer func() { // the library panics on a type that JSON cannot represent
-		if p := recover(); p != nil {
-			err = fmt.Errorf("no schema can be built from %v: %v", t, p)
-		}
-	}()
+	defer guard.Recover(&err, fmt.Sprintf("no schema can be built from %v", t)) // the library panics on a type that JSON cannot represent
 	var wrong error
 	r := jsonschema.Reflector{Anonymous: true, Namer: namer(), Mapper: func(t reflect.Type) *jsonschema.Schema {
 		wrong = errors.Join(wrong, checkTags(t))

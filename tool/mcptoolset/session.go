@@ -13,6 +13,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"a2a-server/internal/guard"
 	"a2a-server/internal/visible"
 	"a2a-server/tool"
 )
@@ -137,11 +138,7 @@ func (s *session) options() *mcp.ClientOptions {
 // the SDK over a message of the server must not end the process.
 func (s *session) hearing(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (res mcp.Result, err error) {
-		defer func() {
-			if p := recover(); p != nil {
-				res, err = nil, fmt.Errorf("the MCP library failed: %v", p)
-			}
-		}()
+		defer guard.Recover(&err, "the MCP library failed")
 		if method == "elicitation/create" {
 			s.declined.Add(1)
 		}
@@ -213,11 +210,7 @@ func (s *session) call(ctx context.Context, f *requestTrace, p *mcp.CallToolPara
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		defer func() {
-			if p := recover(); p != nil {
-				res, err = nil, fmt.Errorf("the MCP library failed: %v", p)
-			}
-		}()
+		defer guard.Recover(&err, "the MCP library failed")
 		res, err = s.client.CallTool(sending, p)
 	}()
 	for {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"a2a-server/approval"
+	"a2a-server/internal/guard"
 	"a2a-server/internal/visible"
 	"a2a-server/task"
 	"a2a-server/task/internal/event"
@@ -103,11 +104,7 @@ func (d *entering) refused(c *fold.Call, outcome task.Outcome, reason string) (b
 
 // refusalOf returns the result of a decision tool for a refusal. A panic is an error.
 func refusalOf(t tool.Tool, reason string) (_ json.RawMessage, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("the tool panicked: %v", p)
-		}
-	}()
+	defer guard.Recover(&err, "the tool panicked")
 	decision, _ := tool.As[tool.DecisionTool](t)
 	return event.EncodeValue(decision.Refusal(reason))
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
+	"a2a-server/internal/guard"
 	"a2a-server/task"
 	"a2a-server/task/internal/event"
 	"a2a-server/task/internal/fold"
@@ -168,10 +169,6 @@ func (r *Rules) hooks(ctx agent.ReadonlyContext, c *fold.Call, raw json.RawMessa
 }
 
 func callHook(hook task.Hook, ctx agent.ReadonlyContext, c tool.ToolCall) (h task.HookResult, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v", p)
-		}
-	}()
+	defer guard.Recover(&err, "panic")
 	return hook(ctx, c)
 }

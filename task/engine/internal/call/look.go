@@ -3,8 +3,8 @@ package call
 import (
 	"context"
 	"errors"
-	"fmt"
 
+	"a2a-server/internal/guard"
 	"a2a-server/task"
 	"a2a-server/task/engine/internal/env"
 	"a2a-server/task/internal/fold"
@@ -59,11 +59,7 @@ func (c *Runs) Look(call *fold.Call, f *fold.Fold) (waits []tool.Waiting, same, 
 
 // watch calls Watch of the tool of a suspended call, if the tool is the same as when it was suspended.
 func (c *Runs) watch(by *task.ReadonlyContext, call *fold.Call) (waits []tool.Waiting, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			waits, err = nil, fmt.Errorf("panic: %v", p)
-		}
-	}()
+	defer guard.Recover(&err, "panic")
 	entry, err := c.env.Rules().Tools.Lookup(by, call.Tool)
 	if err != nil || entry.Digest != call.Digest {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"a2a-server/internal/guard"
 	"a2a-server/task"
 	"a2a-server/task/engine/internal/env"
 	"a2a-server/task/internal/fold"
@@ -67,11 +68,7 @@ const jobTimeout = 30 * time.Second
 // stopJob tells the tool of a call to cancel its remote work. by is the context of the
 // task's owner.
 func (c *Runs) stopJob(by *task.ReadonlyContext, p *rules.ChildCancel) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("panic: %v", r)
-		}
-	}()
+	defer guard.Recover(&err, "panic")
 	entry, err := c.env.Rules().Tools.Lookup(by, p.Tool)
 	if errors.Is(err, tool.ErrUnknownTool) {
 		return err

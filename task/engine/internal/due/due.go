@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"a2a-server/internal/guard"
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/engine/internal/env"
@@ -231,8 +232,13 @@ func (w *Work) do(r *rows, row *store.Due) {
 		}
 		r.end(row, now, err)
 	}()
-	err = w.handle(*row)
+	err = w.work(row)
 	if err != nil && !errors.Is(err, rules.ErrNotYet) && !errors.Is(err, ErrAgain) && w.env.Ctx.Err() == nil {
 		w.env.Log.Warn().Err(err).Str("kind", row.Kind).Str("task_id", row.Task.String()).Msg("due work failed; retrying")
 	}
+}
+
+func (w *Work) work(row *store.Due) (err error) {
+	defer guard.Recover(&err, "panic")
+	return w.handle(*row)
 }
