@@ -23,7 +23,7 @@ import (
 	"a2a-server/task/engine"
 )
 
-var randomMessages = flag.Int("a2a.messages", 5000, "how many random messages TestMessagesAreCanonical sends")
+var randomMessages = flag.Int("a2a.messages", 3000, "how many random messages TestMessagesAreCanonical sends")
 
 // TestMessagesAreCanonical compares what a task keeps of a message with protojson: it is the message that
 // protojson decodes, with the ids of its task, in the canonical form, and without unknown members.

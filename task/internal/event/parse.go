@@ -8,6 +8,7 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
+	"a2a-server/internal/strictjson"
 	"a2a-server/store"
 )
 
@@ -105,7 +106,7 @@ func compactJSON(raw json.RawMessage) (json.RawMessage, error) {
 	if len(raw) == 0 {
 		return nil, nil
 	}
-	if isCompact(raw) {
+	if strictjson.IsCompact(raw) {
 		return raw, nil // our own encoding is always compact
 	}
 	return json.Marshal(raw)
@@ -121,11 +122,8 @@ func Compact(raw json.RawMessage) json.RawMessage {
 	return compact
 }
 
-// maxScanDepth is the nesting that encoding/json decodes, too.
-const maxScanDepth = 10_000
-
-// scanner reads JSON that has no spaces and the escapes of encoding/json.
-// On anything else it becomes bad and stays bad; its methods then do nothing.
+// scanner finds its way through the bytes of this package, whose values it does not check: the store
+// notices damage. On anything else it becomes bad and stays bad; its methods then do nothing.
 type scanner struct {
 	data []byte
 	pos  int
@@ -167,78 +165,27 @@ func (s *scanner) peek() byte {
 // text skips a string and returns its decoded value.
 func (s *scanner) text() string {
 	start := s.pos
-	simple := s.skipString()
-	if s.bad {
+	if s.skipString(); s.bad {
 		return ""
 	}
-	if simple {
-		return string(s.data[start+1 : s.pos-1])
-	}
-	var text string
-	if err := json.Unmarshal(s.data[start:s.pos], &text); err != nil {
-		s.bad = true
-		return ""
-	}
-	return text
+	return strictjson.Unquote(s.data[start:s.pos])
 }
 
-// skipString skips a string, and reports whether its bytes are its value: it has no
-// escapes and is ASCII.
-func (s *scanner) skipString() (simple bool) {
+// skipString skips a string.
+func (s *scanner) skipString() {
 	s.expect(`"`)
-	simple = true
 	for !s.bad {
-		s.pos += plainLength(s.data[s.pos:])
-		if s.pos == len(s.data) {
-			break
-		}
-		switch b := s.data[s.pos]; {
-		case b == '"':
-			s.pos++
-			return simple
-		case b == '\\':
-			simple = false
-			s.skipEscape()
-		case b >= 0x80 && !s.atLineSeparator():
-			simple = false
-			s.pos++
-		default:
+		n := bytes.IndexByte(s.data[s.pos:], '"')
+		if n < 0 {
 			s.bad = true
+			return
 		}
-	}
-	s.bad = true
-	return false
-}
-
-// atLineSeparator reports whether U+2028 or U+2029 comes next, which encoding/json
-// escapes.
-func (s *scanner) atLineSeparator() bool {
-	rest := s.data[s.pos:]
-	return len(rest) >= 3 && rest[0] == 0xe2 && rest[1] == 0x80 && rest[2]&^1 == 0xa8
-}
-
-// skipEscape skips a backslash and the rest of its escape.
-func (s *scanner) skipEscape() {
-	rest := s.data[s.pos:]
-	if len(rest) < 2 {
-		s.bad = true
-		return
-	}
-	switch rest[1] {
-	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
-		s.pos += 2
-		return
-	case 'u':
-		if len(rest) >= 6 && isHex(rest[2]) && isHex(rest[3]) && isHex(rest[4]) && isHex(rest[5]) {
-			s.pos += 6
+		text := s.data[:s.pos+n]
+		s.pos += n + 1
+		if escapes := len(text) - len(bytes.TrimRight(text, `\`)); escapes%2 == 0 {
 			return
 		}
 	}
-	s.bad = true
-}
-
-func isHex(b byte) bool {
-	return '0' <= b && b <= '9' || 'a' <= b && b <= 'f' || 'A' <= b && b <= 'F'
 }
 
 // elements skips the elements of a list and returns them, with the commas between them.
@@ -248,9 +195,9 @@ func (s *scanner) elements() json.RawMessage {
 		return nil
 	}
 	start := s.pos
-	s.skipValue(0 /* depth */)
+	s.skipValue()
 	for s.accept(`,`) {
-		s.skipValue(0 /* depth */)
+		s.skipValue()
 	}
 	return s.since(start)
 }
@@ -258,7 +205,7 @@ func (s *scanner) elements() json.RawMessage {
 // value skips a value and returns its bytes.
 func (s *scanner) value() json.RawMessage {
 	start := s.pos
-	s.skipValue(0 /* depth */)
+	s.skipValue()
 	return s.since(start)
 }
 
@@ -306,76 +253,38 @@ func (s *scanner) since(start int) json.RawMessage {
 }
 
 // skipValue skips any value.
-func (s *scanner) skipValue(depth int) {
-	if depth > maxScanDepth {
-		s.bad = true
-		return
-	}
+func (s *scanner) skipValue() {
 	switch s.peek() {
 	case '"':
 		s.skipString()
-	case '{':
-		s.pos++
-		if s.accept(`}`) {
+	case '{', '[':
+		s.skipNested()
+	default: // a number or a word
+		n := bytes.IndexAny(s.data[s.pos:], ",]}")
+		if n <= 0 || s.bad {
+			s.bad = true
 			return
 		}
-		s.skipMember(depth)
-		for s.accept(`,`) {
-			s.skipMember(depth)
+		s.pos += n
+	}
+}
+
+// skipNested skips an object or a list.
+func (s *scanner) skipNested() {
+	for depth := 0; !s.bad; {
+		switch s.peek() {
+		case 0: // the end
+			s.bad = true
+		case '"':
+			s.skipString()
+			continue
+		case '{', '[':
+			depth++
+		case '}', ']':
+			depth--
 		}
-		s.expect(`}`)
-	case '[':
-		s.pos++
-		if s.accept(`]`) {
+		if s.pos++; depth == 0 {
 			return
 		}
-		s.skipValue(depth + 1)
-		for s.accept(`,`) {
-			s.skipValue(depth + 1)
-		}
-		s.expect(`]`)
-	case 't':
-		s.expect(`true`)
-	case 'f':
-		s.expect(`false`)
-	case 'n':
-		s.expect(`null`)
-	default:
-		s.skipNumber()
-	}
-}
-
-// skipMember skips a name and its value.
-func (s *scanner) skipMember(depth int) {
-	s.skipString()
-	s.expect(`:`)
-	s.skipValue(depth + 1)
-}
-
-// skipNumber skips a number.
-func (s *scanner) skipNumber() {
-	s.accept(`-`)
-	if !s.accept(`0`) {
-		s.skipDigits()
-	}
-	if s.accept(`.`) {
-		s.skipDigits()
-	}
-	if s.accept(`e`) || s.accept(`E`) {
-		if !s.accept(`+`) {
-			s.accept(`-`)
-		}
-		s.skipDigits()
-	}
-}
-
-// skipDigits skips at least one digit.
-func (s *scanner) skipDigits() {
-	start := s.pos
-	for b := s.peek(); '0' <= b && b <= '9'; b = s.peek() {
-		s.pos++
-	}
-	if s.pos == start {
-		s.bad = true
 	}
 }

@@ -69,15 +69,6 @@ func TestReadRefuses(t *testing.T) {
 		"another order":           {artifact, plain, `"contextId":"c","taskId":"t"`, `"taskId":"t","contextId":"c"`},
 		"append false":            {artifact, plain, `"artifact":{`, `"append":false,"artifact":{`},
 		"parts null":              {artifact, plain, `[{"text":"x"}]`, `null`},
-		"control":                 {artifact, plain, `x`, "\n"},
-		"escape":                  {artifact, plain, `x`, `\x`},
-		"short escape":            {artifact, plain, `x`, `\u12`},
-		"number":                  {artifact, plain, within, `01`},
-		"no digits":               {artifact, plain, within, `1.`},
-		"no exponent":             {artifact, plain, within, `1e+`},
-		"comma":                   {artifact, plain, within, `{"text":"x",}`},
-		"word":                    {artifact, plain, within, `nul`},
-		"too deep":                {artifact, plain, within, strings.Repeat("[", 10_010) + strings.Repeat("]", 10_010)},
 		"no artifact":             {artifact, plain, plain, `{"artifactUpdate":{"contextId":"c"}}`},
 		"another event":           {artifact, plain, plain, said},
 		"status, cut":             {status, said, `}}}`, `}}`},
@@ -107,7 +98,7 @@ func TestReadRefuses(t *testing.T) {
 	}
 }
 
-// FuzzRead reads only JSON, and the same again from its own encoding.
+// FuzzRead reads the same again from its own encoding.
 func FuzzRead(f *testing.F) {
 	ids := NewIDs("t", "<c>")
 	for _, a := range eventtest.Artifacts() {
@@ -119,6 +110,9 @@ func FuzzRead(f *testing.F) {
 	f.Add(AppendTask(nil, ids, a2a.TaskStateSubmitted, 1, json.RawMessage(`{"a":1}`)))
 	f.Add([]byte(`{"task":{"id":"","contextId":"","status":{"state":"x","timestamp":"2026-01-01T00:00:00+01:00"}}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
+		if !json.Valid(data) {
+			return // the store notices damage
+		}
 		a, noArtifact := ReadArtifact(data)
 		u, noStatus := ReadStatus(data)
 		begun, noTask := ReadTask(data)
@@ -150,9 +144,6 @@ func FuzzRead(f *testing.F) {
 			want, got = begun, again
 		default:
 			return
-		}
-		if !json.Valid(data) {
-			t.Fatalf("%s is read, and is no JSON", data)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s is read otherwise from its own encoding (-first +second):\n%s", data, diff)

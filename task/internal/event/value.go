@@ -8,6 +8,8 @@ import (
 	"strconv"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"a2a-server/internal/strictjson"
 )
 
 // The functions of this file write the same bytes as json.Marshal, without reflection: every
@@ -188,19 +190,11 @@ func appendRaw(dst []byte, raw json.RawMessage) ([]byte, error) {
 	if raw == nil {
 		return append(dst, `null`...), nil
 	}
-	if isCompact(raw) {
+	if strictjson.IsCompact(raw) {
 		return append(dst, raw...), nil
 	}
 	compact, err := json.Marshal(raw)
 	return append(dst, compact...), err
-}
-
-// isCompact reports whether raw is a single value in the form that json.Marshal writes. False
-// may also mean that the check would be too expensive.
-func isCompact(raw json.RawMessage) bool {
-	s := scanner{data: raw}
-	s.skipValue(0 /* depth */)
-	return !s.bad && s.pos == len(raw)
 }
 
 // appendValue appends the JSON of a value of the types that encoding/json decodes to, of
