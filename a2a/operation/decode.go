@@ -1,7 +1,6 @@
 package operation
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -87,12 +86,6 @@ func readSend(in Input) (*sdk.SendMessageRequest, error) {
 // decodeSend reads and checks parameters of SendMessage and SendStreamingMessage that [readPlain]
 // does not read, including values that the SDK's conversion drops.
 func decodeSend(raw Checked) (*sdk.SendMessageRequest, error) {
-	// Parts are counted before they are decoded. Each has braces.
-	if bytes.Count(raw, []byte{'{'}) > MaxParts {
-		if n := strictjson.Elements(raw, "message", "parts"); n > MaxParts {
-			return nil, tooManyParts(n)
-		}
-	}
 	var pb a2apb.SendMessageRequest
 	if err := unmarshal(raw, &pb); err != nil {
 		return nil, err
@@ -165,10 +158,6 @@ func readListTasks(in Input) (*a2apb.ListTasksRequest, error) {
 	return &pb, checkHistory("historyLength", pb.HistoryLength)
 }
 
-func tooManyParts(n int) error {
-	return wire.InvalidField("message.parts", fmt.Sprintf("has %d parts; at most %d are allowed", n, MaxParts))
-}
-
 // checkMessage checks a user's message against the requirements of A2A, and reports all
 // problems at once. A nil message is missing.
 func checkMessage(m *a2apb.Message) error {
@@ -189,7 +178,7 @@ func checkMessage(m *a2apb.Message) error {
 		case n == 0:
 			add("message.parts", "must have at least one part")
 		case n > MaxParts:
-			return tooManyParts(n)
+			return wire.InvalidField("message.parts", fmt.Sprintf("has %d parts; at most %d are allowed", n, MaxParts))
 		}
 		for i, p := range m.GetParts() {
 			// An empty address is lost in the JSON of the SDK, and then the part has no content.

@@ -22,7 +22,7 @@ func protocolRows() []row {
 		{"a2a", "Server.refusal", never("hasEscapedSlash"), "TestEscapedSlash", "a slash that is escaped separates nothing"},
 		{"a2a/internal/binding", "HTTP.reply", use("a.Release", "func() { _ = a.Release }"), "a2a TestSentAnswersGiveBack", "what an answer has taken is given back when it has been sent"},
 		{"a2a/operation", "decode", zero("len"), "a2a TestLargeRequestsAreReadInTurn", "a large request is read with a processor for it, whatever its method"},
-		{"a2a/operation", "decodeSend", omit("parts"), "a2a TestPartsAreCountedFirst", "parts are counted before they are checked"},
+		{"a2a/operation", "checkMessage", never("MaxParts"), "a2a TestPartsAreCountedFirst", "parts are counted before they are checked"},
 		{"a2a/internal/jsonrpc", "isID", always("maxID"), "a2a TestJSONRPCErrorsAreSmall", "an id that is repeated in each answer is short"},
 		{"a2a/operation", "Service.send", always("TaskID"), "a2a TestMessagesThatWaitAreShared", "a message that may be a decision is taken however many wait"},
 		{"a2a/operation", "Service.subscribe", never("Seq"), "a2a TestWire/resume", "a reader that says where it was continues from there"},

@@ -22,28 +22,3 @@ func Members(raw []byte) ([]Member, error) {
 	}
 	return members, nil
 }
-
-// Elements returns the number of elements of the array at path in the object raw, or 0 if
-// there is no array. path names a member on each level. raw must have passed [Validate] or
-// [Members].
-func Elements(raw []byte, path ...string) (n int) {
-	_ = Read(raw, func(r Reader) bool { return r.elements(path, &n) })
-	return n
-}
-
-func (r Reader) elements(path []string, n *int) bool {
-	if len(path) == 0 {
-		return r.Array(func() bool {
-			*n++
-			_, ok := r.Raw(false /* any number */)
-			return ok
-		})
-	}
-	return r.Object(func(name []byte) bool {
-		if string(name) == path[0] {
-			return r.elements(path[1:], n)
-		}
-		_, ok := r.Raw(false /* any number */)
-		return ok
-	})
-}

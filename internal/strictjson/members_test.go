@@ -106,23 +106,3 @@ func TestMaxValues(t *testing.T) {
 		t.Errorf("Members(a list) = %v", err)
 	}
 }
-
-func TestElements(t *testing.T) {
-	t.Parallel()
-	for raw, want := range map[string]int{
-		`{"message":{"parts":[{},[1,2],"]"]}}`:                       3,
-		`{"message" : { "role":"[,]", "parts" : [ {"a":[1,2]} ] } }`: 1,
-		`{"mess\u0061ge":{"p\u0061rts":[1,2]}}`:                      2,
-		`{"message":{"parts":[]}}`:                                   0,
-		`{"message":{"parts":{}}}`:                                   0,
-		`{"message":{}}`:                                             0,
-		`{"message":[]}`:                                             0,
-		`{}`:                                                         0,
-		`[1]`:                                                        0,
-		``:                                                           0,
-	} {
-		if got := strictjson.Elements([]byte(raw), "message", "parts"); got != want {
-			t.Errorf("Elements(%s) = %d, want %d", raw, got, want)
-		}
-	}
-}

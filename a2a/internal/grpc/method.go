@@ -33,9 +33,10 @@ func (m *method) input(sent message) (in operation.Input, err error) {
 	}
 	if m.old {
 		in.JSON, err = operation.Check(raw)
-		return in, err
+	} else {
+		err = in.ReadBody(raw, m.op)
 	}
-	return in, in.ReadBody(raw, m.op)
+	return in, err
 }
 
 // response returns the message of a response of the operation.
