@@ -52,7 +52,11 @@ func (s *Server) Run(ctx context.Context) error {
 	s.mu.Unlock()
 	defer close(s.ended)
 	var watching sync.WaitGroup
-	defer watching.Wait()
+	defer func() {
+		if !errors.Is(s.store.err(), store.ErrDamaged) { // a read of a damaged page may never return
+			watching.Wait()
+		}
+	}()
 	defer s.end()
 	defer s.catalog.Close()
 	if s.files != nil {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -397,6 +398,29 @@ func TestDamagedKey(t *testing.T) {
 			t.Fatalf("with bit %d of the key changed", n)
 		}
 	}
+}
+
+// A mark does not make the indexes anew where that would take what cannot be read out of the lists.
+func TestMarkKeepsDamagedValuesListed(t *testing.T) {
+	t.Parallel()
+	d, rests, other, _ := newDamaged(t)
+	d.changeByte(t, "task", rests[:])
+	d.changeByte(t, "row", []byte("other asks"))
+	need(d.db.Close())
+	need(os.WriteFile(markOf(d.path), nil, 0o600))
+	d.db = must(boltstore.Open(d.path))
+	d.h = must(d.db.Handle())
+	if text, _ := d.db.Failed(); !strings.Contains(text, "2 values") {
+		t.Errorf("Failed() = %q, want that two values are damaged", text)
+	}
+	if tasks := d.list(t, store.Query{}); !slices.ContainsFunc(tasks, func(h store.Header) bool { return h.Task == rests && h.Damaged }) {
+		t.Errorf("Tasks() = %v, want the damaged task, too", tasks)
+	}
+	page := must(d.h.Rows(t.Context(), alice, store.RowQuery{Kind: "approval", Index: "pending"}))
+	if !slices.ContainsFunc(page.Rows, func(r store.Row) bool { return r.Task == other && r.Damaged }) {
+		t.Errorf("Rows() = %+v, want the damaged row, too", page.Rows)
+	}
+	need(d.db.Close())
 }
 
 var damagesOfSmall = map[string]func(page []byte){

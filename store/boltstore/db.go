@@ -93,6 +93,19 @@ func (db *DB) Close() error {
 	if !db.file.Shut() {
 		return nil
 	}
-	db.writer.Close()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		db.writer.Close()
+	}()
+	select {
+	case <-ended:
+	case <-db.file.Broken():
+		select {
+		case <-ended:
+		case <-time.After(time.Second): // it reads a damaged page, and may never return
+			return nil
+		}
+	}
 	return errors.Join(db.file.Close(), db.commits.close())
 }

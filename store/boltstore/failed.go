@@ -22,7 +22,12 @@ type failed struct {
 	mark    boltfile.Mark
 	other   bool   // the store that failed was another, which this replaces
 	derived string // the damage of the derived buckets; "": there is none
+	lost    int    // tasks and rows that cannot be read
 }
+
+// remakes reports whether the derived buckets are to be made again: they are damaged, or may not fit the
+// tasks. What cannot be read stays in lists only as long as they are not.
+func (f *failed) remakes() bool { return f != nil && (f.derived != "" || !f.other && f.lost == 0) }
 
 // afterFailure checks every page of the file at path if an earlier process has left a mark beside it.
 // It refuses damage in other buckets than the derived. Nil: there is no mark, or no file.
@@ -34,7 +39,13 @@ func afterFailure(path string) (*failed, error) {
 	f := &failed{mark: mark}
 	err := boltfile.OpenPlain(path, func(_ *boltfile.File, tx *bolt.Tx) error {
 		return pages.Read(tx, func(im *pages.Image) error {
-			damage := im.Check(layout.Derived, layout.BucketDropped, layout.CheckEntry)
+			damage := im.Check(layout.Derived, layout.BucketDropped, func(bucket, key, value []byte) error {
+				err := layout.CheckEntry(bucket, key, value)
+				if err == nil && !layout.Readable(bucket, key, value) {
+					f.lost++
+				}
+				return err
+			})
 			var derived, others []string
 			for _, name := range slices.Sorted(maps.Keys(damage)) {
 				if slices.ContainsFunc(layout.Derived, func(d []byte) bool { return string(d) == name }) {
@@ -59,9 +70,19 @@ func afterFailure(path string) (*failed, error) {
 
 // text is the result for the operator.
 func (f *failed) text(path string) string {
+	lost := ""
+	if f.lost > 0 {
+		lost = fmt.Sprintf("%d values of tasks and rows of %s are damaged: each is an error where it is read; check the disk, and restore a backup to have them", f.lost, path)
+	}
 	switch {
 	case f.derived != "":
-		return fmt.Sprintf("an index of %s was damaged, and was made again from the tasks: check the disk, and make a backup (%s)", path, f.derived)
+		made := fmt.Sprintf("an index of %s was damaged, and was made again from the tasks: check the disk, and make a backup (%s)", path, f.derived)
+		if lost != "" {
+			made += "; lists do not name what is damaged any more: " + lost
+		}
+		return made
+	case lost != "":
+		return lost
 	case f.other:
 		return ""
 	}

@@ -100,7 +100,7 @@ func Check(path string, each func(*store.Header)) error {
 		return err
 	}
 	return boltfile.OpenPlain(path, func(file *boltfile.File, tx *bolt.Tx) error {
-		c := contents{remake: earlier != nil}
+		c := contents{remake: earlier.remakes()}
 		if _, err := c.examine(file, tx); err != nil || each == nil {
 			return err
 		}

@@ -74,10 +74,8 @@ func (o Options) Open(path string) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	has := contents{}
-	if earlier != nil && !earlier.other {
-		has.remake, has.damaged = true, earlier.derived != ""
-	}
+	has := contents{remake: earlier.remakes()}
+	has.damaged = has.remake && earlier.derived != ""
 	file, err := boltfile.Open(path, boltfile.Options{
 		InitialMmapSize: o.InitialMmapSize,
 		LockTimeout:     cmp.Or(o.LockTimeout, time.Second),

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -555,6 +556,45 @@ func TestMarkOfAnotherStore(t *testing.T) {
 	if text, _ := db.Failed(); text != "" || isMarked(path) {
 		t.Errorf("Failed() = %q, and the mark is there: %t", text, isMarked(path))
 	}
+	need(db.Close())
+}
+
+// Beside the mark of another store, too, damaged indexes are made again.
+func TestMarkOfAnotherStoreBesideDamage(t *testing.T) {
+	t.Parallel()
+	l := must(newLarge())
+	path := l.copy(t)
+	put(t, path, make([]byte, os.Getpagesize()), l.roots["rowidx"])
+	need(os.WriteFile(markOf(path), []byte(`{"incarnation":1,"panic":"of another"}`), 0o600))
+	need(boltstore.Check(path, nil))
+	l.intact(t, path)
+}
+
+// A reader that meets two damaged meta pages while the writer commits keeps no lock of bbolt: the store ends.
+func TestMetaPagesDamagedDuringACommit(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "store.db")
+	applied, goOn := make(chan bool), make(chan bool)
+	var stops atomic.Bool
+	db := must(boltstore.Options{Hook: func(point string) {
+		if point == boltstore.PointApplied && stops.Swap(false) {
+			applied <- true
+			<-goOn
+		}
+	}}.Open(path))
+	h := must(db.Handle())
+	stops.Store(true)
+	c := h.Append(t.Context(), &store.Batch{
+		Scope: alice, Task: store.NewTaskID(), Rev: new(uint64(0)), Change: store.Change{Context: "context", Status: &store.Status{State: 2, Time: 1000}, Phase: store.Live},
+		Events: []store.Event{{Kind: "task", Time: 1000, Data: []byte("begins")}},
+	})
+	<-applied
+	put(t, path, make([]byte, 2*os.Getpagesize()), 0)
+	if _, err := h.Audit(t.Context(), 0, 1); !errors.Is(err, store.ErrDamaged) {
+		t.Errorf("a read = %v, want ErrDamaged", err)
+	}
+	close(goOn)
+	_, _ = c.Wait()
 	need(db.Close())
 }
 

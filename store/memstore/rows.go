@@ -35,7 +35,9 @@ type row struct {
 }
 
 // indexed is the prefix of the keys in [DB].index of an index of a kind.
-func indexed(kind, index string) string { return string(appendOrdered(appendOrdered(nil, kind), index)) }
+func indexed(kind, index string) string {
+	return string(appendOrdered(appendOrdered(nil, kind), index))
+}
 
 // entries calls f with the keys of the row in [DB].index: each index sorts by index key, then by
 // place, then by key.

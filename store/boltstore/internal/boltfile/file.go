@@ -57,7 +57,8 @@ type File struct {
 
 	failing sync.Once
 	failure atomic.Pointer[error] // why the use of the file has ended; nil: it has not
-	broken  atomic.Bool           // bbolt may have kept its locks
+	broken  chan struct{}         // closed: bbolt may have kept its locks
+	breaks  sync.Once
 	shut    atomic.Bool
 }
 
@@ -91,7 +92,7 @@ func Open(path string, o Options) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &File{path: path, bolt: file, note: note}
+	f := &File{path: path, bolt: file, note: note, broken: make(chan struct{})}
 	if err := f.init(o, opened); err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
@@ -246,7 +247,7 @@ func (f *File) Fail(why any) error {
 // Break ends the use of the file after a panic in a transaction: a page is damaged, or the program
 // has a bug. It leaves a mark beside the file, by which the next start finds out the cause. The error is a *[DamageError].
 func (f *File) Break(p any) error {
-	f.broken.Store(true)
+	f.breaks.Do(func() { close(f.broken) })
 	return f.fail(func() error {
 		p = strings.ReplaceAll(fmt.Sprint(p), "\n", " ")
 		mark := f.Mark(p)
@@ -268,14 +269,19 @@ func (f *File) fail(why func() error) error {
 	return f.Failure()
 }
 
+// Broken returns a channel that is closed by [File.Break].
+func (f *File) Broken() <-chan struct{} { return f.broken }
+
 // Shut ends the use of the file, before it is closed. It reports false if that was done before.
 func (f *File) Shut() bool { return !f.shut.Swap(true) }
 
 // Close closes the file. After [File.Break] it does nothing: bbolt would wait for locks that it has
 // kept, and the system closes the file when the process ends.
 func (f *File) Close() error {
-	if f.broken.Load() {
+	select {
+	case <-f.broken:
 		return nil
+	default:
 	}
 	if err := f.bolt.Close(); err != nil {
 		return fmt.Errorf("close store: %w", err)

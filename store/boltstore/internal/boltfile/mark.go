@@ -65,7 +65,7 @@ func ReadMark(path string) (m Mark, marked bool) {
 // RemoveMark removes the mark beside the store at path, durably.
 func RemoveMark(path string) error {
 	if err := os.Remove(markPath(path)); err != nil {
-		return fmt.Errorf("remove the mark of an earlier failure: %w", err)
+		return fmt.Errorf("the store has been checked, and the mark of its failure cannot be removed: %w: remove %s yourself, then start the server again", err, markPath(path))
 	}
 	return syncFolders(markPath(path))
 }

@@ -26,6 +26,9 @@ func (f *File) Tx(writable bool) (tx *bolt.Tx, err error) {
 	if err := f.Failure(); err != nil {
 		return nil, err
 	}
+	if _, valid := f.Space.metas.newest(); !valid {
+		return nil, f.Break("neither meta page is valid") // Begin would panic with the lock that a commit waits for
+	}
 	oldest := f.durable.id.Load()
 	if writable {
 		oldest++

@@ -170,6 +170,19 @@ func CheckEntry(bucket, key, value []byte) error {
 	return nil
 }
 
+// Readable reports whether a value from which the entries of derived buckets are made is what was written.
+// The entry has passed [CheckEntry].
+func Readable(bucket, key, value []byte) bool {
+	var err error
+	switch string(bucket) {
+	case string(BucketTask):
+		_, err = DecodeHeader(store.TaskID(key), value)
+	case string(BucketRow):
+		_, err = DecodeRow(key, value)
+	}
+	return err == nil
+}
+
 var errEntry = errors.New("it has another form")
 
 func isRowKey(key []byte) bool {
