@@ -35,6 +35,9 @@ type authentication struct {
 // configured part. files are those of the listener; nil: no TLS. own returns the addresses on
 // which the server listens: no keys are fetched from there.
 func (c *Config) authentication(conf *config.Config, files *tlsfiles.Files, own func() []netip.AddrPort) (authentication, error) {
+	if c.Inside.Alone != nil {
+		return authentication{}, nil
+	}
 	if c.Authenticator != nil { // the configuration was refused if it has authentication, too
 		return authentication{authenticator: c.connected(conf, files, c.Authenticator)}, nil
 	}

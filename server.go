@@ -160,7 +160,7 @@ func New(c Config) (_ *Server, err error) {
 		return nil, err
 	}
 	if c.Inside.Opened != nil {
-		c.Inside.Opened(s.engine, &s.tools)
+		c.Inside.Opened(&s.tools)
 	}
 	if err := s.openPush(); err != nil {
 		return nil, err
@@ -173,7 +173,9 @@ func New(c Config) (_ *Server, err error) {
 	if err := s.openAdmin(); err != nil {
 		return nil, err
 	}
-	if !c.NoListen {
+	if c.Inside.Alone != nil {
+		s.port = httpd.NewPort(c.Inside.Alone)
+	} else if !c.NoListen {
 		if err := s.openPorts(); err != nil {
 			return nil, err
 		}

@@ -4,33 +4,28 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 
-	"a2a-server/approval"
+	"a2a-server/client"
 	"a2a-server/internal/app/approvals"
 	"a2a-server/internal/app/display"
 	"a2a-server/internal/app/tasks"
-	"a2a-server/internal/app/toolcall"
 	"a2a-server/internal/terminal"
 	"a2a-server/internal/visible"
 )
 
-// prompter prints the events of a call, and asks the person at the terminal. It is a
-// [toolcall.Prompter].
+// prompter prints the events of a task, and asks the person at the terminal.
 type prompter struct {
 	stdout, stderr stream
-	tool           string
 	person         bool            // a person is at the terminal
 	board          *board          // nil: the form is not rich
 	raw            bool            // events are printed as JSON
 	begun          map[string]bool // ids of artifacts that were printed, or a chunk of them
 
-	refusal  string // the reason why no person could decide
-	rejected bool   // the newest decision about the call is no
+	quiet    bool // results are not printed: they only say that the call was rejected
 	keyboard terminal.Keyboard
 }
 
@@ -153,16 +148,6 @@ type part struct {
 	MediaType string
 }
 
-// Event implements [toolcall.Prompter]: it prints artifacts and progress. If printing fails, the
-// call is canceled, and later events are not printed.
-func (d *prompter) Event(data json.RawMessage) error {
-	if d.broken() != nil {
-		return nil //nolint:nilerr // it was returned when it came
-	}
-	_, err := d.show(data)
-	return err
-}
-
 // show prints an event, and returns its status; nil: it has none.
 func (d *prompter) show(data json.RawMessage) (*update, error) {
 	e, u, err := readEvent(data)
@@ -180,7 +165,7 @@ func (d *prompter) show(data json.RawMessage) (*update, error) {
 			d.board.call(p.CallID, p.Tool).stands = p.text()
 		}
 	}
-	if e.Artifact != nil && !d.rejected { // then it only says so
+	if e.Artifact != nil && !d.quiet {
 		d.artifact(e.Artifact)
 	}
 	return u, d.broken()
@@ -304,114 +289,52 @@ func (d *prompter) note(text string) {
 	d.stderr.write(text + "\n")
 }
 
-// Decide implements [toolcall.Prompter]: it asks the person at the terminal.
-func (d *prompter) Decide(ctx context.Context, a *approval.Approval, problem error) (approval.Decision, error) {
-	if !d.person {
-		d.refusal = fmt.Sprintf("%s was not run: the call has to be approved, and there is no terminal to ask on; run the command in a terminal", visible.Line(d.tool))
-		switch {
-		case a.Kind == approval.KindOutcome:
-			d.refusal = fmt.Sprintf("%s may have run or not: %s", visible.Line(d.tool), visible.Text(a.Hint))
-		case a.Kind != approval.KindCall || a.AskKind != "":
-			d.refusal = fmt.Sprintf("%s was canceled: it asks something, and there is no terminal to ask on; run the command in a terminal", visible.Line(d.tool))
-		}
-		return approval.Decision{}, toolcall.ErrNobody
-	}
-	if problem != nil {
-		d.note("That was refused: " + visible.Text(problem.Error()))
-	} else {
-		d.describe(a)
-	}
-	if a.Kind == approval.KindQuestion {
-		return d.question(ctx, a)
-	}
-	answer, err := d.decision(ctx, a.Kind, a.Decisions(), "no", func(line string) (json.RawMessage, error) {
-		return approvals.EditArguments(nil, a.Args, line)
-	})
-	d.rejected = answer.Type == approval.Reject && a.AskKind == ""
-	return answer, err
-}
-
-// describe prints an approval.
-func (d *prompter) describe(a *approval.Approval) {
-	about := "has to be approved"
-	switch {
-	case a.Kind == approval.KindQuestion:
-		about = "asks"
-	case a.Kind == approval.KindOutcome && a.AskKind != "":
-		about = "has started a call elsewhere that may have run or not"
-	case a.Kind == approval.KindOutcome:
-		about = "may have run or not"
-	case a.AskKind != "":
-		about = "asks whether it may continue"
-	}
-	text := fmt.Sprintf("%s %s", visible.Line(a.Tool), about)
-	if hint := visible.Text(a.Words()); hint != "" {
-		text += ":" + d.inset(terminal.Wrap(hint, d.width()))
-	}
-	if a.Kind != approval.KindQuestion {
-		text += "\n  arguments:" + d.value(visible.Line(string(a.Args)))
-	}
-	if len(a.Payload) > 0 {
-		text += "\n  with:" + d.value(visible.Line(string(a.Payload)))
-	}
-	if a.Terms.Destructive {
-		text += "\n  it is destructive"
-	}
-	d.note(text)
-}
-
-// width is how many columns a line has after a bar.
-func (d *prompter) width() int { return terminal.Columns(d.stderr.Writer) - len("  "+terminal.Bar) - 1 }
-
-// inset returns lines that begin with a bar.
-func (d *prompter) inset(lines []string) string {
-	begin := "\n  " + terminal.Bar
-	return begin + strings.Join(lines, begin)
-}
-
-// value returns a value that follows its name: on the same line, if it fits there.
-func (d *prompter) value(text string) string {
-	const name = 12
-	if lines := terminal.Wrap(text, d.width()-name); len(lines) == 1 {
-		return " " + text
-	}
-	return d.inset(terminal.Wrap(text, d.width()))
-}
-
 // ask prints a prompt and returns the line that the person writes.
 func (d *prompter) ask(ctx context.Context, prompt string) (string, error) {
 	if err := d.broken(); err != nil {
 		return "", err
 	}
-	line, err := d.keyboard.Ask(ctx, prompt)
-	if errors.Is(err, io.EOF) {
-		d.refusal = fmt.Sprintf("%s was not approved: standard input ended without an answer", visible.Line(d.tool))
-		return "", toolcall.ErrNobody
-	}
-	return line, err
+	return d.keyboard.Ask(ctx, prompt)
 }
 
 // choices are the decisions that a person can write, in the order of the prompt: a word for each,
 // which the prompt shows, and another word.
 var choices = []struct {
 	shown, other string
-	decision     approval.DecisionType
+	decision     client.DecisionType
 }{
-	{"y", "yes", approval.Approve},
-	{"n", "no", approval.Reject},
-	{"edit", "e", approval.Edit},
-	{"result", "result", approval.Respond},
-	{"reason", "r", approval.Reject},
+	{"y", "yes", client.Approve},
+	{"n", "no", client.Reject},
+	{"edit", "e", client.Edit},
+	{"result", "result", client.Respond},
+	{"reason", "r", client.Reject},
 }
 
-// decision asks for a decision about a call. A call may always be rejected. An empty line is the
-// word empty; without one, it is asked again. edit reads the arguments of an edit.
-func (d *prompter) decision(ctx context.Context, kind approval.Kind, decisions []approval.DecisionType, empty string, edit func(line string) (json.RawMessage, error)) (approval.Decision, error) {
+// answer asks for a decision. An empty line is the word empty; without one, it is asked again.
+func (d *prompter) answer(ctx context.Context, a *client.ApprovalDetail, empty string) (client.Decision, error) {
+	if a.Approval.Kind == client.KindQuestion {
+		return d.question(ctx, &a.Approval)
+	}
+	for {
+		answer, err := d.decision(ctx, a, empty)
+		if err != nil || answer.Decision != client.Edit {
+			return answer, err
+		}
+		if err := approvals.CheckArguments(a.Parameters, answer.Arguments); err == nil {
+			return answer, nil
+		} else {
+			d.note("The arguments do not fit the tool: " + visible.Text(err.Error()))
+		}
+	}
+}
+
+// decision asks for a decision about a call. A call may always be rejected.
+func (d *prompter) decision(ctx context.Context, a *client.ApprovalDetail, empty string) (client.Decision, error) {
 	prompt := "Approve?"
-	if kind == approval.KindOutcome {
+	if a.Approval.Kind == client.KindOutcome {
 		prompt = "Run it again?"
 	}
-	decisions = append(slices.Clone(decisions), approval.Reject)
+	decisions := append(slices.Clone(a.Approval.Decisions), client.Reject)
 	var offered []string
 	for _, c := range choices {
 		switch {
@@ -426,12 +349,12 @@ func (d *prompter) decision(ctx context.Context, kind approval.Kind, decisions [
 	for {
 		line, err := d.ask(ctx, prompt+" ["+strings.Join(offered, "/")+"]")
 		if err != nil {
-			return approval.Decision{}, err
+			return client.Decision{}, err
 		}
 		word := cmp.Or(strings.ToLower(line), empty)
 		for _, c := range choices {
 			if (word == c.shown || word == c.other) && slices.Contains(decisions, c.decision) {
-				return d.complete(ctx, c.shown, c.decision, edit)
+				return d.complete(ctx, a, c.shown, c.decision)
 			}
 		}
 		d.note(hint)
@@ -439,12 +362,14 @@ func (d *prompter) decision(ctx context.Context, kind approval.Kind, decisions [
 }
 
 // complete asks for the other fields of a decision.
-func (d *prompter) complete(ctx context.Context, word string, decision approval.DecisionType, edit func(line string) (json.RawMessage, error)) (approval.Decision, error) {
-	answer := approval.Decision{Type: decision}
+func (d *prompter) complete(ctx context.Context, a *client.ApprovalDetail, word string, decision client.DecisionType) (client.Decision, error) {
+	answer := client.Decision{Decision: decision}
 	var err error
 	switch word {
 	case "edit":
-		answer.Args, err = d.read(ctx, approvals.EditPrompt, edit)
+		answer.Arguments, err = d.read(ctx, approvals.EditPrompt, func(line string) (json.RawMessage, error) {
+			return approvals.EditArguments(a.Parameters, a.Approval.Arguments, line)
+		})
 	case "result":
 		answer.Response, err = d.read(ctx, "Its result, as JSON on one line:", jsonAnswer)
 	case "reason":

@@ -150,13 +150,13 @@ func TestToolsCallTerminal(t *testing.T) {
 		noted   string
 		screen  string // is shown
 	}{
-		"yes":         {answers: [][2]string{{approvePrompt, "y"}}, stdout: "noted a\n", noted: "a", screen: `arguments: {"text":"a"}`},
+		"yes":         {answers: [][2]string{{approvePrompt, "y"}}, stdout: "noted a\n", noted: "a", screen: `arguments   {"text":"a"}`},
 		"no":          {answers: [][2]string{{approvePrompt, "no"}}, code: 3, screen: "rejected"},
 		"empty":       {answers: [][2]string{{approvePrompt, ""}}, code: 3, screen: "rejected"},
 		"something":   {answers: [][2]string{{approvePrompt, "ye"}, {approvePrompt, "YES"}}, stdout: "noted a\n", noted: "a", screen: "one of the words"},
 		"reason":      {answers: [][2]string{{approvePrompt, "reason"}, {"Why not? ", "too late"}}, code: 3, screen: "too late"},
 		"edit":        {answers: [][2]string{{approvePrompt, "edit"}, {"one line: ", `{"text":"b"}`}}, stdout: "noted b\n", noted: "b"},
-		"bad edit":    {answers: [][2]string{{approvePrompt, "e"}, {"one line: ", `{`}, {"the arguments are not valid JSON", ""}, {"one line: ", `{"text":7}`}, {"That was refused", ""}, {approvePrompt, "n"}}, code: 3},
+		"bad edit":    {answers: [][2]string{{approvePrompt, "e"}, {"one line: ", `{`}, {"the arguments are not valid JSON", ""}, {"one line: ", `{"text":7}`}, {"do not fit the tool", ""}, {approvePrompt, "n"}}, code: 3},
 		"end of file": {answers: [][2]string{{approvePrompt, "\x04"}}, code: 3},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -226,7 +226,7 @@ func TestToolsCallLines(t *testing.T) {
 func TestToolsCallAnsweredNo(t *testing.T) {
 	t.Parallel()
 	s := withFile(t, calling).open("request_approval", "action=Pay?\n  arguments: {}", "reason=why")
-	s.expect("  | Pay?\n  |   arguments: {}\n")
+	s.expect("| Pay?\n            |   arguments: {}\n")
 	s.answer(approvePrompt, "n")
 	s.ends(3, "")
 	s.expect("request_approval was not approved")

@@ -7,13 +7,13 @@ import (
 	"strconv"
 	"strings"
 
-	"a2a-server/approval"
+	"a2a-server/client"
 	"a2a-server/internal/app/display"
 	"a2a-server/internal/visible"
 )
 
 // question asks a tool's question on the terminal. An empty line is no answer.
-func (d *prompter) question(ctx context.Context, a *approval.Approval) (approval.Decision, error) {
+func (d *prompter) question(ctx context.Context, a *client.Approval) (client.Decision, error) {
 	var schema struct {
 		Enum  []string
 		Items struct{ Enum []string }
@@ -23,7 +23,7 @@ func (d *prompter) question(ctx context.Context, a *approval.Approval) (approval
 	prompt, read := "Your answer (an empty line is none):", textAnswer
 	var choices []string
 	switch {
-	case a.AskKind == "auth":
+	case a.Question == "auth":
 		prompt, read = "Done? [y/N]", doneAnswer
 	case len(a.Schema) == 0:
 	case len(schema.Enum) > 0:
@@ -59,11 +59,11 @@ func (d *prompter) question(ctx context.Context, a *approval.Approval) (approval
 	})
 	switch {
 	case err != nil:
-		return approval.Decision{}, err
+		return client.Decision{}, err
 	case response == nil:
-		return approval.Decision{Type: approval.Reject}, nil
+		return client.Decision{Decision: client.Reject}, nil
 	}
-	return approval.Decision{Type: approval.Respond, Response: response}, nil
+	return client.Decision{Decision: client.Respond, Response: response}, nil
 }
 
 func textAnswer(line string) (json.RawMessage, error) { return display.JSONString(line), nil }

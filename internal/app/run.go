@@ -9,7 +9,6 @@ import (
 	a2aserver "a2a-server"
 	"a2a-server/internal/app/cli"
 	"a2a-server/internal/app/config"
-	"a2a-server/internal/app/toolcall"
 	"a2a-server/internal/visible"
 )
 
@@ -33,7 +32,7 @@ func Run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stder
 
 // exitCode returns the exit code of an error, also of the server.
 func exitCode(err error) int {
-	if _, call := errors.AsType[*toolcall.Error](err); call || errors.Is(err, a2aserver.ErrConfig) {
+	if _, call := errors.AsType[usageError](err); call || errors.Is(err, a2aserver.ErrConfig) {
 		return cli.ExitUsage
 	}
 	return cli.CodeOf(err)

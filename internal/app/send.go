@@ -107,7 +107,7 @@ func tasksWatch(p *cli.Program) *cobra.Command {
 			}
 			return nil
 		}
-		talk := &talk{p: p, s: s, task: id, watches: true, prompter: newPrompter(p, "")}
+		talk := &talk{p: p, s: s, task: id, watches: true, prompter: newPrompter(p)}
 		return talk.follow(ctx)
 	})
 }
@@ -122,6 +122,11 @@ type talk struct {
 	last     string // id of the last event of the task that was read
 	watches  bool   // it asks no questions
 	named    string // a tool that the answer without a task lists
+	empty    string // the word that an empty line is for a decision; "": a decision has to be written
+
+	call    *toolCall // of 'tools call'; nil: a conversation
+	state   string    // of the task, as the newest event has it
+	unknown bool      // the call may have run or not
 }
 
 // talkPrompter returns the prompter of a conversation, which prints in a form of --output.
@@ -133,12 +138,12 @@ func talkPrompter(p *cli.Program, form string) (*prompter, error) {
 	if form == "rich" {
 		b := &board{to: p.Stderr}
 		p.Stdout, p.Stderr = aboveBoard{p.Stdout, b}, aboveBoard{p.Stderr, b}
-		d := newPrompter(p, "the task")
+		d := newPrompter(p)
 		d.board, d.stdout.escapes = b, true
 		p.Notes = d.note
 		return d, nil
 	}
-	d := newPrompter(p, "the task")
+	d := newPrompter(p)
 	p.Notes = d.note
 	switch form {
 	case "", "text":
@@ -150,9 +155,9 @@ func talkPrompter(p *cli.Program, form string) (*prompter, error) {
 	return d, nil
 }
 
-func newPrompter(p *cli.Program, name string) *prompter {
+func newPrompter(p *cli.Program) *prompter {
 	return &prompter{
-		keyboard: terminal.Keyboard{From: p.Stdin, To: p.Stderr}, tool: name, person: p.Person(),
+		keyboard: terminal.Keyboard{From: p.Stdin, To: p.Stderr}, person: p.Person(),
 		stdout: stream{Writer: p.Stdout, escapes: terminal.Is(p.Stdout)}, stderr: stream{Writer: p.Stderr, escapes: true},
 	}
 }
@@ -241,6 +246,10 @@ func (t *talk) say(ctx context.Context, text string) error {
 	}
 	if out.Message != nil {
 		t.named = firstTool(out.Message.Parts)
+	}
+	if out.Message != nil && t.call != nil {
+		t.call.answer = textOf(out.Message.Parts)
+		return nil
 	}
 	if out.Message != nil && t.prompter.raw {
 		_, err := t.prompter.show(answer)

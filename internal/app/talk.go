@@ -3,14 +3,12 @@ package app
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
 	"time"
 
-	"a2a-server/approval"
 	"a2a-server/client"
 	"a2a-server/internal/app/approvals"
 	"a2a-server/internal/app/cli"
@@ -73,6 +71,7 @@ func (t *talk) stands(ctx context.Context, u *update) error {
 		return nil
 	}
 	t.prompter.state(u.Status.State)
+	t.state = u.Status.State
 	if waits(u.Status.State) || u.Status.Message != nil && u.Status.Message.Metadata.Approvals != nil {
 		return t.paused(ctx, u)
 	}
@@ -85,6 +84,9 @@ func (t *talk) status(u *update) error {
 	switch state := tasks.ShortState(u.Status.State); {
 	case tasks.Ended(state) && state != "completed":
 		t.prompter.end()
+		if t.call != nil {
+			return &callError{text}
+		}
 		if text != "" {
 			text = ": " + text
 		}
@@ -97,12 +99,18 @@ func (t *talk) status(u *update) error {
 
 // statusText returns the texts of a status.
 func statusText(u *update) string {
+	if u.Status.Message == nil {
+		return ""
+	}
+	return textOf(u.Status.Message.Parts)
+}
+
+// textOf returns the texts among parts.
+func textOf(parts []part) string {
 	var all []string
-	if u.Status.Message != nil {
-		for _, one := range u.Status.Message.Parts {
-			if one.Text != nil {
-				all = append(all, visible.Text(*one.Text))
-			}
+	for _, one := range parts {
+		if one.Text != nil {
+			all = append(all, visible.Text(*one.Text))
 		}
 	}
 	return strings.Join(all, "\n")
@@ -153,6 +161,12 @@ func (t *talk) decide(ctx context.Context, listed *client.Approval) error {
 	if a.State != client.Pending {
 		return nil
 	}
+	if t.call != nil {
+		t.unknown = t.unknown || a.Kind == client.KindOutcome
+		if err := t.undecidable(d); err != nil {
+			return err
+		}
+	}
 	switch {
 	case t.watches, !d.May.Decide:
 		t.prompter.note(approvals.WaitsText(d, t.watches))
@@ -162,16 +176,11 @@ func (t *talk) decide(ctx context.Context, listed *client.Approval) error {
 	}
 	t.prompter.approval(d)
 	for {
-		decision, err := t.answer(ctx, d)
+		decision, err := t.prompter.answer(ctx, d, t.empty)
 		if err != nil {
-			return err
+			return t.refusal(err)
 		}
-		if decision.Decision == client.Edit {
-			if err := approvals.CheckArguments(d.Parameters, decision.Arguments); err != nil {
-				t.prompter.note("The arguments do not fit the tool: " + visible.Text(err.Error()))
-				continue
-			}
-		}
+		decision.Digest = a.Digest
 		_, err = t.s.Decide(ctx, a.ID, decision)
 		var unknown *client.OutcomeError
 		var refused *client.Error
@@ -180,6 +189,9 @@ func (t *talk) decide(ctx context.Context, listed *client.Approval) error {
 			if t.prompter.board != nil {
 				t.prompter.board.decided(a, decision.Decision)
 			}
+			rejected := decision.Decision == client.Reject
+			t.unknown = t.unknown && (a.Kind != client.KindOutcome || rejected)
+			t.prompter.quiet = t.call != nil && rejected && a.Question == ""
 			return nil
 		case errors.As(err, &unknown):
 			return t.s.Changed(err, visible.Line(a.ID)+" was decided", "approvals", "show", remote.ShortID(a.ID))
@@ -205,36 +217,13 @@ func (d *prompter) approval(a *client.ApprovalDetail) {
 	}
 }
 
-// answer asks the person for a decision.
-func (t *talk) answer(ctx context.Context, d *client.ApprovalDetail) (client.Decision, error) {
-	a := &d.Approval
-	var answer approval.Decision
-	var err error
-	if a.Kind == client.KindQuestion {
-		answer, err = t.prompter.question(ctx, &approval.Approval{Schema: a.Schema, AskKind: a.Question})
-	} else {
-		var verbs []approval.DecisionType
-		for _, one := range a.Decisions {
-			verbs = append(verbs, approval.DecisionType(one))
-		}
-		edit := func(line string) (json.RawMessage, error) {
-			return approvals.EditArguments(d.Parameters, a.Arguments, line)
-		}
-		answer, err = t.prompter.decision(ctx, approval.Kind(a.Kind), verbs, "", edit) // a rejection cannot be undone
-	}
-	return client.Decision{
-		Decision: client.DecisionType(answer.Type), Digest: a.Digest,
-		Arguments: answer.Args, Response: answer.Response, Reason: answer.Reason,
-	}, t.refusal(err)
-}
-
 // comeBack returns the command that continues the conversation.
 func (t *talk) comeBack() string { return t.s.Command("chat", "--task", remote.ShortID(t.task)) }
 
 // refusal returns the error of a question that the person has not answered.
 func (t *talk) refusal(err error) error {
-	if err == nil {
-		return nil
+	if t.call != nil {
+		return t.unanswered(err)
 	}
 	return cli.Exit(cli.ExitRefused, fmt.Sprintf("nothing was decided here; '%[2]s' comes back to the task %[1]s", visible.Line(t.task), t.comeBack()))
 }

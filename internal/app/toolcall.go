@@ -7,16 +7,20 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
 	a2aserver "a2a-server"
+	"a2a-server/client"
 	"a2a-server/internal/app/cli"
 	"a2a-server/internal/app/config"
 	"a2a-server/internal/app/process"
+	"a2a-server/internal/app/remote"
 	"a2a-server/internal/app/signals"
+	"a2a-server/internal/app/tasks"
 	"a2a-server/internal/app/toolcall"
 	"a2a-server/internal/visible"
 )
@@ -62,8 +66,8 @@ func toolsCall(p *cli.Program) *cobra.Command {
 		options.Log = process.NewLogger(config.Log{Level: "error", Format: "console"}, p.Stderr)
 		ctx, stop := signals.Interruptible(c.Context())
 		defer stop()
-		err = call(ctx, p, options, args[0], text)
-		if wrong, is := errors.AsType[*toolcall.Error](err); is {
+		err = call(ctx, p, newPrompter(p), options, args[0], text)
+		if wrong, is := errors.AsType[usageError](err); is {
 			return fmt.Errorf("%w\n'%s' has the tools and their problems, '%s' the arguments of one", wrong, cli.Again(c, "tools", "list"), cli.Again(c, "tools", "show", "NAME"))
 		}
 		return err
@@ -71,35 +75,136 @@ func toolsCall(p *cli.Program) *cobra.Command {
 	return c
 }
 
-func call(ctx context.Context, p *cli.Program, options a2aserver.Config, name, text string) error {
-	d := newPrompter(p, name)
-	end, err := toolcall.Run(ctx, options, text, d)
-	d.end()
-	switch {
-	case errors.Is(err, toolcall.ErrNobody) && end.Unknown:
-		return errors.New(cmp.Or(d.refusal, visible.Line(name)+" may have run or not"))
-	case errors.Is(err, toolcall.ErrNobody):
-		return cli.Exit(cli.ExitRefused, cmp.Or(d.refusal, visible.Line(name)+" was canceled: "+visible.Text(err.Error())))
-	case d.broken() != nil:
-		return fmt.Errorf("the call of %s was canceled, because its output cannot be written: %w", visible.Line(name), d.broken())
-	case err != nil && ctx.Err() != nil && errors.Is(err, context.Cause(ctx)):
-		return fmt.Errorf("the call of %s was canceled", visible.Line(name))
-	case err != nil:
+// toolCall is the call of 'tools call'.
+type toolCall struct {
+	*toolcall.Server
+	name   string // of the tool, for people
+	answer string // of the planner to a message that is no call
+}
+
+// usageError says that a message names no call that can be made, such as one with arguments
+// that cannot be read.
+type usageError struct{ error }
+
+// callError says that a call did not succeed; "" without the reason.
+type callError struct{ why string }
+
+// Error returns the reason.
+func (e *callError) Error() string { return e.why }
+
+func call(ctx context.Context, p *cli.Program, d *prompter, options a2aserver.Config, name, text string) (err error) {
+	server, err := toolcall.Start(options, text) //nolint:contextcheck // ctx ends the call, not the server
+	if err != nil {
 		return err
-	case end.OK && !end.Refused: // a tool whose result is the decision also ends well if that is no
-		return nil
 	}
-	why := visible.Text(end.Text)
+	defer func() { err = errors.Join(err, server.Stop()) }()
+	t := &talk{p: p, s: remote.Local(server.Client), prompter: d, empty: "no", call: &toolCall{Server: server, name: visible.Line(name)}}
+	return t.callOnce(ctx, text)
+}
+
+// cancelTime bounds how long a canceled call is waited for.
+const cancelTime = 15 * time.Second
+
+// callOnce sends a message that is a call, and follows the call to its end, which the error is about.
+func (t *talk) callOnce(ctx context.Context, text string) error {
+	err := t.say(ctx, text)
+	if err != nil || t.task == "" {
+		return cmp.Or(t.call.Down(ctx), err, error(usageError{errors.New(problemOf(t.call.answer))}))
+	}
+	err = t.events(ctx)
+	for errors.Is(err, errWaits) {
+		if err = t.reply(ctx); err == nil {
+			err = t.events(ctx)
+		}
+	}
+	if err == nil {
+		err = &callError{}
+	}
+	if ended, is := errors.AsType[*callError](err); is {
+		return t.outcome(ended.why)
+	}
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelTime) // ctx may have ended
+	defer cancel()
+	if t.s.CancelTask(last, t.task) == nil {
+		_ = t.events(last) // its end is shown; why it was canceled is the error
+	}
 	switch {
-	case why == "" && end.Refused:
-		why = visible.Line(name) + " was not approved"
-	case why == "":
-		why = visible.Line(name) + " did not succeed"
+	case t.prompter.broken() != nil:
+		return fmt.Errorf("the call of %s was canceled, because its output cannot be written: %w", t.call.name, t.prompter.broken())
+	case ctx.Err() != nil:
+		return fmt.Errorf("the call of %s was canceled", t.call.name)
 	}
-	if end.Refused {
-		return cli.Exit(cli.ExitRefused, why)
+	return err
+}
+
+// outcome returns the error of a call that has ended, with the text of its end.
+func (t *talk) outcome(why string) error {
+	refused := (t.call.Refused() || tasks.ShortState(t.state) == "canceled") && !t.unknown
+	switch {
+	case tasks.ShortState(t.state) == "completed" && !refused: // a tool whose result is the decision also ends well if that is no
+		return nil
+	case refused:
+		return cli.Exit(cli.ExitRefused, cmp.Or(why, t.call.name+" was not approved"))
 	}
-	return errors.New(why)
+	return errors.New(cmp.Or(why, t.call.name+" did not succeed"))
+}
+
+// reply answers a question of the planner, which it asks because the tool wants it to.
+func (t *talk) reply(ctx context.Context) error {
+	if !t.prompter.person {
+		return cli.Exit(cli.ExitRefused, t.call.name+" was canceled: it asks something, and there is no terminal to ask on; run the command in a terminal")
+	}
+	line, err := t.prompter.ask(ctx, "Your answer (an empty line is none):")
+	switch {
+	case err != nil:
+		return t.unanswered(err)
+	case line == "":
+		return cli.Exit(cli.ExitRefused, t.call.name+" was canceled: its question was not answered")
+	}
+	return t.say(ctx, line)
+}
+
+// undecidable returns why an approval cannot be decided here; nil: the person decides it.
+func (t *talk) undecidable(d *client.ApprovalDetail) error {
+	text := t.call.name + " was not run: the call has to be approved, and there is no terminal to ask on; run the command in a terminal"
+	switch a := &d.Approval; {
+	case !d.May.Decide:
+		text = t.call.name + ": no person can decide in this command, whose caller is anonymous: " + visible.Text(d.May.WhyNot)
+	case t.prompter.person:
+		return nil
+	case a.Kind == client.KindOutcome:
+		text = t.call.name + " may have run or not: " + visible.Text(a.Hint)
+	case a.Kind != client.KindCall || a.Question != "":
+		text = t.call.name + " was canceled: it asks something, and there is no terminal to ask on; run the command in a terminal"
+	}
+	return t.stopped(text)
+}
+
+// unanswered returns the error of a question that got no answer.
+func (t *talk) unanswered(err error) error {
+	if !errors.Is(err, io.EOF) {
+		return err
+	}
+	return t.stopped(t.call.name + " was not approved: standard input ended without an answer")
+}
+
+// stopped returns the error of a call that ends here: it was refused, unless it may have run.
+func (t *talk) stopped(text string) error {
+	if t.unknown {
+		return errors.New(text)
+	}
+	return cli.Exit(cli.ExitRefused, text)
+}
+
+// problemOf returns the problem with a message, from the answer of the direct planner to it,
+// which also lists the tools.
+func problemOf(answer string) string {
+	head, _, _ := strings.Cut(answer, "\n\n")
+	_, problems, wrong := strings.Cut(head, "Nothing was run:\n")
+	if !wrong {
+		return "the message is no call of a tool; write its name, and key=value for each argument"
+	}
+	return strings.TrimPrefix(strings.TrimPrefix(strings.TrimSpace(problems), "- "), "part 1: ")
 }
 
 // callText returns the message that calls a tool, as the direct planner takes it.

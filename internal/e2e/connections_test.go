@@ -310,3 +310,10 @@ func TestLogComesBeforeAnswers(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+type writer func([]byte)
+
+func (w writer) Write(p []byte) (int, error) {
+	w(p)
+	return len(p), nil
+}

@@ -1,7 +1,6 @@
 package e2e_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,8 +11,7 @@ import (
 	"testing"
 
 	a2aserver "a2a-server"
-	"a2a-server/approval"
-	"a2a-server/internal/app/toolcall"
+	"a2a-server/internal/app"
 	"a2a-server/store/boltstore"
 	"a2a-server/tool/searchtool"
 )
@@ -143,12 +141,10 @@ func TestSearchByCommand(t *testing.T) {
 		files[fmt.Sprintf("docs/%d.md", i)] = fmt.Sprintf("quokka %d", i)
 	}
 	c, _ := searched(t, searchDocs, files)
-	p := &prompterOf{decide: func(context.Context, *approval.Approval, error) (approval.Decision, error) {
-		return approval.Decision{}, toolcall.ErrNobody
-	}}
-	end, err := toolcall.Run(t.Context(), c, `/docs query="quokka 217"`, p)
-	if err != nil || !end.OK || !strings.Contains(p.seen.String(), "217.md") || strings.Contains(p.seen.String(), "note") {
-		t.Errorf("Run() = %+v, %v:\n%s", end, err, p.seen.String())
+	var stdout, stderr strings.Builder
+	args := []string{"tools", "call", "docs", "query=quokka 217", "--config", c.File, "--data", c.Set["data"]}
+	if code := app.Run(t.Context(), args, c.Environment, nil, &stdout, &stderr); code != 0 || !strings.Contains(stdout.String(), "217.md") || strings.Contains(stdout.String(), "note") {
+		t.Errorf("it exits with %d:\n%s%s", code, stdout.String(), stderr.String())
 	}
 	if _, err := os.Stat(filepath.Join(c.Set["data"], "search")); err == nil {
 		t.Error("the call has made an index in the data folder")

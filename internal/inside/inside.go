@@ -3,9 +3,10 @@
 package inside
 
 import (
+	"net"
+
 	"a2a-server/internal/limits"
 	"a2a-server/internal/toolset"
-	"a2a-server/task/engine"
 )
 
 // Options are the settings. The zero value changes nothing.
@@ -18,9 +19,11 @@ type Options struct {
 	LogLevel func(level string)
 	// NotKnown is called for each thing that a check does not know; nil: nobody counts them.
 	NotKnown func()
-	// Opened gets the engine and the tools of the server before anything is served; nil: they
-	// are not given out.
-	Opened func(*engine.Engine, *toolset.Current)
+	// Opened gets the tools of the server before anything is served; nil: they are not given out.
+	Opened func(*toolset.Current)
+	// Alone is the only port, which only this process reaches: nobody authenticates there. Nil: the
+	// configuration has the ports.
+	Alone net.Listener
 	// Demo makes the pages a demo: with sample calls and a persona. It needs a server without
 	// authentication that only this machine reaches.
 	Demo bool

@@ -21,6 +21,9 @@ type Server struct {
 	at *place
 }
 
+// Local returns the server of this process that a client asks.
+func Local(c *client.Client) *Server { return &Server{c, &place{}} }
+
 // Address returns the URL or the socket of the server.
 func (s *Server) Address() string { return s.at.String() }
 
