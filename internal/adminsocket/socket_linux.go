@@ -33,14 +33,6 @@ type socket struct {
 // server's user and the users that it trusts. Members of the group, unless it is 0, may
 // connect, too.
 func Listen(path string, group int) (net.Listener, error) {
-	s, err := listen(path, group)
-	if err != nil {
-		return nil, err
-	}
-	return s, nil
-}
-
-func listen(path string, group int) (*socket, error) {
 	if err := checkFolder(path); err != nil {
 		return nil, err
 	}

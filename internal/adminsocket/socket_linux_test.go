@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,11 +16,11 @@ import (
 // left makes a socket as a server leaves it that was killed.
 func left(t *testing.T, path string) {
 	t.Helper()
-	s, err := listen(path, 0)
+	s, err := Listen(path, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.UnixListener.Close(); err != nil {
+	if err := s.(*socket).UnixListener.Close(); err != nil { //nolint:errcheck,forcetypeassert // Listen has made it
 		t.Fatal(err)
 	}
 	if _, err := os.Lstat(path); err != nil {
@@ -44,7 +45,7 @@ func TestSocket(t *testing.T) {
 	for name, folder := range map[string]string{"short": t.TempDir(), "long": deep(t)} {
 		path := filepath.Join(folder, Name)
 		left(t, path)
-		s, err := listen(path, 0)
+		s, err := Listen(path, 0)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -87,7 +88,7 @@ func TestModeOfASocketThatIsMade(t *testing.T) {
 		}
 	})
 	for range 200 {
-		s, err := listen(path, 0)
+		s, err := Listen(path, 0)
 		if err != nil {
 			t.Error(err)
 			break
@@ -118,8 +119,8 @@ func TestSocketIsNotReplaced(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s, err := listen(path, 0); err == nil || !strings.Contains(err.Error(), "not a socket") {
-			t.Errorf("%s: listen() = %v, %v", name, s, err)
+		if s, err := Listen(path, 0); err == nil || !strings.Contains(err.Error(), "not a socket") {
+			t.Errorf("%s: Listen() = %v, %v", name, s, err)
 		}
 		if after, err := os.Lstat(path); err != nil || !os.SameFile(before, after) {
 			t.Errorf("%s was replaced: %v", name, err)
@@ -128,11 +129,11 @@ func TestSocketIsNotReplaced(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s, err := listen(path, 0)
+	s, err := Listen(path, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if second, err := listen(path, 0); err == nil || !strings.Contains(err.Error(), "another server listens") {
+	if second, err := Listen(path, 0); err == nil || !strings.Contains(err.Error(), "another server listens") {
 		t.Errorf("a second server: %v, %v", second, err)
 	}
 	c, err := Dial(t.Context(), path)
@@ -144,7 +145,7 @@ func TestSocketIsNotReplaced(t *testing.T) {
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	theirs, err := listen(path, 0)
+	theirs, err := Listen(path, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,11 +168,11 @@ func TestServersThatStartAtOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), Name)
 	left(t, path)
 	var mu sync.Mutex
-	var made []*socket
+	var made []net.Listener
 	var starting sync.WaitGroup
 	for range 8 {
 		starting.Go(func() {
-			if s, err := listen(path, 0); err == nil {
+			if s, err := Listen(path, 0); err == nil {
 				mu.Lock()
 				defer mu.Unlock()
 				made = append(made, s)
@@ -189,7 +190,7 @@ func TestServersThatStartAtOnce(t *testing.T) {
 
 func TestSocketThatCannotBeMade(t *testing.T) {
 	t.Parallel()
-	if _, err := listen(filepath.Join(t.TempDir(), "none", Name), 0); err == nil {
+	if _, err := Listen(filepath.Join(t.TempDir(), "none", Name), 0); err == nil {
 		t.Error("a socket was made in a folder that does not exist")
 	}
 	if _, err := Dial(context.Background(), filepath.Join(deep(t), Name)); !errors.Is(err, fs.ErrNotExist) {
@@ -224,7 +225,7 @@ func TestDialTrusts(t *testing.T) {
 			t.Errorf("Dial(%s) = %v, %v, want %q", path, c, err, want)
 		}
 	}
-	if _, err := listen(filepath.Join(filepath.Dir(shared), "new"), 0); err == nil || !strings.Contains(err.Error(), "could be replaced") {
-		t.Errorf("listen() in a folder that everybody may write = %v", err)
+	if _, err := Listen(filepath.Join(filepath.Dir(shared), "new"), 0); err == nil || !strings.Contains(err.Error(), "could be replaced") {
+		t.Errorf("Listen() in a folder that everybody may write = %v", err)
 	}
 }

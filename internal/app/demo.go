@@ -6,12 +6,14 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
+
+	"github.com/rs/zerolog"
 
 	a2aserver "a2a-server"
 	"a2a-server/internal/app/cli"
 	"a2a-server/internal/app/config"
 	"a2a-server/internal/demo"
+	"a2a-server/internal/httpd"
 	"a2a-server/internal/terminal"
 )
 
@@ -51,18 +53,14 @@ func startDemo(p *cli.Program, given *cli.Flags) (end func(), _ error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen for the scripted model: %w", err)
 	}
-	model := &http.Server{Handler: http.HandlerFunc(demo.Complete), ReadTimeout: 10 * time.Second}
-	served := make(chan struct{})
-	go func() {
-		defer close(served)
-		_ = model.Serve(l) // until end
-	}()
+	port, model := httpd.NewPort(l), httpd.NewServer(http.HandlerFunc(demo.Complete), zerolog.Nop())
+	port.Serve(model.Serve, func(error) {}) // the planner that asks it says so
 	given.Set("planner.kind", "llm")
 	given.Set("planner.llm.url", "http://"+l.Addr().String()+"/v1")
 	given.Set("planner.llm.model", "script")
 	return func() {
 		_ = model.Close() // the server that asked it has ended
-		<-served
+		_ = port.Close()
 	}, nil
 }
 

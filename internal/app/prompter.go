@@ -320,11 +320,11 @@ func (d *prompter) answer(ctx context.Context, a *client.ApprovalDetail, empty s
 		if err != nil || answer.Decision != client.Edit {
 			return answer, err
 		}
-		if err := approvals.CheckArguments(a.Parameters, answer.Arguments); err == nil {
+		problem := approvals.CheckArguments(a.Parameters, answer.Arguments)
+		if problem == nil {
 			return answer, nil
-		} else {
-			d.note("The arguments do not fit the tool: " + visible.Text(err.Error()))
 		}
+		d.note("The arguments do not fit the tool: " + visible.Text(problem.Error()))
 	}
 }
 
