@@ -114,12 +114,12 @@ func (r Reader) Skip() bool {
 
 // AppendText reads a string, and appends its text to dst.
 func (r Reader) AppendText(dst []byte) ([]byte, bool) {
-	if r.text.PeekKind() != '"' {
-		return dst, false
-	}
 	quoted, err := r.text.ReadValue()
-	if err != nil {
+	switch {
+	case err != nil || quoted[0] != '"':
 		return dst, false
+	case bytes.IndexByte(quoted, '\\') < 0:
+		return append(dst, quoted[1:len(quoted)-1]...), true
 	}
 	dst, _ = jsontext.AppendUnquote(dst, quoted) // it is valid
 	return dst, true

@@ -61,8 +61,8 @@ func (e *encoder) message(d protoreflect.MessageDescriptor) bool {
 			name = []byte("parts") // as the field was named in A2A 0.3.0; clients have both
 		}
 		f := fieldOf(d, name)
-		switch null := e.Kind() == 'n'; {
-		case f == nil, null && (f.Message() == nil || f.Message().FullName() != "google.protobuf.Value"):
+		switch {
+		case f == nil:
 			return e.Skip()
 		case f.IsMap():
 			return false
@@ -75,8 +75,9 @@ func (e *encoder) message(d protoreflect.MessageDescriptor) bool {
 
 // fieldOf returns the field with a name in JSON; nil: there is none.
 func fieldOf(d protoreflect.MessageDescriptor, name []byte) protoreflect.FieldDescriptor {
-	for i := range d.Fields().Len() { // the library's index needs a string on the heap
-		if f := d.Fields().Get(i); f.JSONName() == string(name) {
+	fields := d.Fields() // whose index needs a string on the heap
+	for i := range fields.Len() {
+		if f := fields.Get(i); f.JSONName() == string(name) {
 			return f
 		}
 	}

@@ -23,7 +23,7 @@ func encoded() []string {
 		`{"artifactUpdate":{"taskId":"t1","contextId":"c1","append":true,"artifact":{"artifactId":"a1","parts":[{"text":"chunk 1"}]}}}`,
 		`{"artifactUpdate":{"taskId":"t1","append":false,"lastChunk":true,"artifact":{"artifactId":"a1","name":"","parts":[{"text":""},{"raw":"AAEC/+8="},{"url":"https://x/y","mediaType":"text/plain","filename":"a b"}],"extensions":["urn:a","urn:b"]}}}`,
 		`{"message":{"messageId":"m","role":"ROLE_AGENT","parts":[{"data":null},{"data":[1,"x",null,true,false,-1.5e-7,{"a":[]},[[]]]},{"data":"s"},{"data":{"k":{"é\u0000\ud83d\ude00":"\"\\\/\b\f\n\r\t\u2028"}}}],"metadata":{"n":9007199254740991,"":1e300}}}`,
-		`{"statusUpdate":{"taskId":"t","contextId":"c","status":{"state":"TASK_STATE_INPUT_REQUIRED","message":null,"timestamp":"1969-12-31T23:59:59.999Z"},"metadata":{}}}`,
+		`{"statusUpdate":{"taskId":"t","contextId":"c","status":{"state":"TASK_STATE_INPUT_REQUIRED","timestamp":"1969-12-31T23:59:59.999Z"},"metadata":{}}}`,
 		` { "task" : { "id" : "` + strings.Repeat("x", 40000) + `" , "artifacts" : [ ] , "history" : [ { "parts" : [ { "text" : "` + strings.Repeat("ü", 300) + `" } ] } ] } } `,
 		`{"unknown":{"a":[1,2]},"task":{"id":"t","kind":null}}`,
 	}
@@ -34,11 +34,18 @@ func TestEncode(t *testing.T) {
 	t.Parallel()
 	for _, in := range encoded() {
 		compareEncoded(t, in)
-		e := encoder{}
-		if err := strictjson.ReadTrusted([]byte(in), func(r strictjson.Reader) bool { e.Reader = r; return e.message(streamResponse.Descriptor()) }); err != nil || len(e.out) == 0 && in != "{}" {
+		e, known := encoder{}, false
+		err := strictjson.ReadTrusted([]byte(in), func(r strictjson.Reader) bool {
+			e.Reader = r
+			known = e.message(streamResponse.Descriptor())
+			return known
+		})
+		if err != nil || !known {
 			t.Errorf("%.80s: is not encoded without protojson: %v", in, err)
 		}
 	}
+	compareEncoded(t, `{"statusUpdate":{"taskId":null,"status":{"message":null},"metadata":null}}`)
+	compareEncoded(t, `{"task":{"artifacts":null,"history":[null]}}`)
 }
 
 // compareEncoded encodes an event in both ways.
