@@ -12,21 +12,26 @@ type Mounted struct {
 	handler http.Handler
 	refuse  func(http.ResponseWriter, *http.Request)
 
+	serving sync.WaitGroup
 	mu      sync.Mutex
-	ctx     context.Context //nolint:containedctx // of all requests; nil: the server does not run
-	serving int
-	over    bool
-	idle    chan struct{} // closed when over and nothing is served
+	ctx     context.Context //nolint:containedctx // of all requests; nil: none is let in
 }
 
 // NewMounted returns a handler that lets no requests in yet. refuse writes the response to a
 // request that is not let in.
 func NewMounted(handler http.Handler, refuse func(http.ResponseWriter, *http.Request)) *Mounted {
-	return &Mounted{handler: handler, refuse: refuse, idle: make(chan struct{})}
+	return &Mounted{handler: handler, refuse: refuse}
 }
 
-// Idle is closed when no request is let in any more and the last has been answered.
-func (m *Mounted) Idle() <-chan struct{} { return m.idle }
+// Idle returns a channel that is closed when the last request has been answered. Call it after Close.
+func (m *Mounted) Idle() <-chan struct{} {
+	idle := make(chan struct{})
+	go func() { // it lasts as long as the requests
+		defer close(idle)
+		m.serving.Wait()
+	}()
+	return idle
+}
 
 // Open lets requests in until ctx ends, which also ends them.
 func (m *Mounted) Open(ctx context.Context) {
@@ -39,37 +44,22 @@ func (m *Mounted) Open(ctx context.Context) {
 func (m *Mounted) Close() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if !m.over {
-		m.over = true
-		m.end()
-	}
-}
-
-// end must be called with the lock held.
-func (m *Mounted) end() {
-	if m.over && m.serving == 0 {
-		close(m.idle)
-	}
+	m.ctx = nil
 }
 
 // ServeHTTP implements [http.Handler].
 func (m *Mounted) ServeHTTP(w http.ResponseWriter, r *http.Request) { //nolint:contextcheck // a request ends by its own context or by all requests'
 	m.mu.Lock()
-	all, refused := m.ctx, m.ctx == nil || m.over
-	if !refused {
-		m.serving++
+	all := m.ctx
+	if all != nil {
+		m.serving.Add(1)
 	}
 	m.mu.Unlock()
-	if refused {
+	if all == nil {
 		m.refuse(w, r)
 		return
 	}
-	defer func() {
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		m.serving--
-		m.end()
-	}()
+	defer m.serving.Done()
 	ctx, cancel := context.WithCancelCause(r.Context())
 	defer cancel(nil)
 	defer context.AfterFunc(all, func() { cancel(context.Cause(all)) })() //nolint:contextcheck // likewise

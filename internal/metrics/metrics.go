@@ -16,6 +16,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"a2a-server/task/engine"
 	"a2a-server/task/outbox"
@@ -75,51 +76,33 @@ type call struct{ task, id string }
 // New returns Metrics with a registry of their own.
 func New(cfg Config) *Metrics {
 	m := &Metrics{cfg: cfg, registry: prometheus.NewRegistry(), running: map[call]time.Time{}, tools: map[string]bool{}, gates: map[string]bool{}}
-	m.requests = m.counters("a2a_requests_total", "Requests of A2A by known callers, over all bindings.", "method")
-	m.errors = m.counters("a2a_errors_total", "Errors that A2A clients got, by their reason on the wire.", "reason")
-	m.calls = m.counters("tool_calls_total", "Calls that have ended, by outcome.", "tool", "outcome")
-	m.unknown = m.counter("tool_executions_unknown_total", "Calls that started without a known outcome: a person decides about each.")
-	m.callTime = m.histograms("tool_execution_duration_seconds", "Time from the start of a call to its end.", []float64{.005, .01, .05, .1, .5, 1, 5, 10, 30, 60, 300, 1800}, "tool")
-	m.httpTime = m.histograms("http_request_duration_seconds", "Time from a request over HTTP to the beginning of its response, without the time that a message waits for its task, by operation of A2A or part of the server.", []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10, 60}, "route", "code")
-	m.verdicts = m.counters("policy_decisions_total", "Calls that the policy has allowed, denied or asked about, by gate.", "gate", "verdict")
-	m.asked = m.counters("approvals_requested_total", "Approvals that were requested, by gate.", "gate")
-	m.decided = m.counters("approvals_resolved_total", "Approvals that were resolved, by gate, state and the way of the decision.", "gate", "outcome", "channel")
-	m.waitTime = m.histograms("approval_wait_seconds", "Time from the request of an approval to its resolution.", []float64{1, 10, 60, 300, 900, 3600, 4 * 3600, 12 * 3600, 24 * 3600, 72 * 3600, 168 * 3600}, "gate", "outcome")
-	m.conflicts = m.counters("approval_conflicts_total", "Decisions that did not count, by reason.", "kind")
-	m.changes = m.counter("task_changes_total", "Durable changes of tasks, output of running calls left out.")
-	m.queued = m.counter("tasks_queued_total", "Tasks that had to wait for their turn.")
-	m.commitTime = m.histograms("store_tx_duration_seconds", "Time that a commit of the store took.", []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10}, "op")
-	m.reloads = m.counters("policy_reload_total", "Reloads of tools, secrets and gates, by result.", "result")
-	m.reloaded = prometheus.NewGauge(prometheus.GaugeOpts{Name: prefix + "policy_last_reload_success_timestamp_seconds", Help: "Time of the last reload that took effect, or of the start."})
+	in := promauto.With(prometheus.WrapRegistererWithPrefix(prefix, m.registry))
+	m.requests = in.NewCounterVec(prometheus.CounterOpts{Name: "a2a_requests_total", Help: "Requests of A2A by known callers, over all bindings."}, []string{"method"})
+	m.errors = in.NewCounterVec(prometheus.CounterOpts{Name: "a2a_errors_total", Help: "Errors that A2A clients got, by their reason on the wire."}, []string{"reason"})
+	m.calls = in.NewCounterVec(prometheus.CounterOpts{Name: "tool_calls_total", Help: "Calls that have ended, by outcome."}, []string{"tool", "outcome"})
+	m.unknown = in.NewCounter(prometheus.CounterOpts{Name: "tool_executions_unknown_total", Help: "Calls that started without a known outcome: a person decides about each."})
+	m.callTime = in.NewHistogramVec(prometheus.HistogramOpts{Name: "tool_execution_duration_seconds", Help: "Time from the start of a call to its end.", Buckets: []float64{.005, .01, .05, .1, .5, 1, 5, 10, 30, 60, 300, 1800}}, []string{"tool"})
+	m.httpTime = in.NewHistogramVec(prometheus.HistogramOpts{Name: "http_request_duration_seconds", Help: "Time from a request over HTTP to the beginning of its response, without the time that a message waits for its task, by operation of A2A or part of the server.", Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10, 60}}, []string{"route", "code"})
+	m.verdicts = in.NewCounterVec(prometheus.CounterOpts{Name: "policy_decisions_total", Help: "Calls that the policy has allowed, denied or asked about, by gate."}, []string{"gate", "verdict"})
+	m.asked = in.NewCounterVec(prometheus.CounterOpts{Name: "approvals_requested_total", Help: "Approvals that were requested, by gate."}, []string{"gate"})
+	m.decided = in.NewCounterVec(prometheus.CounterOpts{Name: "approvals_resolved_total", Help: "Approvals that were resolved, by gate, state and the way of the decision."}, []string{"gate", "outcome", "channel"})
+	m.waitTime = in.NewHistogramVec(prometheus.HistogramOpts{Name: "approval_wait_seconds", Help: "Time from the request of an approval to its resolution.", Buckets: []float64{1, 10, 60, 300, 900, 3600, 4 * 3600, 12 * 3600, 24 * 3600, 72 * 3600, 168 * 3600}}, []string{"gate", "outcome"})
+	m.conflicts = in.NewCounterVec(prometheus.CounterOpts{Name: "approval_conflicts_total", Help: "Decisions that did not count, by reason."}, []string{"kind"})
+	m.changes = in.NewCounter(prometheus.CounterOpts{Name: "task_changes_total", Help: "Durable changes of tasks, output of running calls left out."})
+	m.queued = in.NewCounter(prometheus.CounterOpts{Name: "tasks_queued_total", Help: "Tasks that had to wait for their turn."})
+	m.commitTime = in.NewHistogramVec(prometheus.HistogramOpts{Name: "store_tx_duration_seconds", Help: "Time that a commit of the store took.", Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10}}, []string{"op"})
+	m.reloads = in.NewCounterVec(prometheus.CounterOpts{Name: "policy_reload_total", Help: "Reloads of tools, secrets and gates, by result."}, []string{"result"})
+	m.reloaded = in.NewGauge(prometheus.GaugeOpts{Name: "policy_last_reload_success_timestamp_seconds", Help: "Time of the last reload that took effect, or of the start."})
 	m.reloaded.SetToCurrentTime()
-	m.registry.MustRegister(m.reloaded, &gauges{m},
+	m.registry.MustRegister(&gauges{m},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: prefix + "build_info", Help: "Version of the program; always 1."}, []string{"version", "goversion"})
-	build.WithLabelValues(cfg.Version, runtime.Version()).Set(1)
-	m.registry.MustRegister(build)
+	in.NewGaugeVec(prometheus.GaugeOpts{Name: "build_info", Help: "Version of the program; always 1."}, []string{"version", "goversion"}).
+		WithLabelValues(cfg.Version, runtime.Version()).Set(1)
 	m.commitTime.WithLabelValues("commit")
 	for _, result := range []string{"ok", "error"} {
 		m.reloads.WithLabelValues(result)
 	}
 	return m
-}
-
-func (m *Metrics) counter(name, help string) prometheus.Counter {
-	c := prometheus.NewCounter(prometheus.CounterOpts{Name: prefix + name, Help: help})
-	m.registry.MustRegister(c)
-	return c
-}
-
-func (m *Metrics) counters(name, help string, labels ...string) *prometheus.CounterVec {
-	c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: prefix + name, Help: help}, labels)
-	m.registry.MustRegister(c)
-	return c
-}
-
-func (m *Metrics) histograms(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
-	h := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: prefix + name, Help: help, Buckets: buckets}, labels)
-	m.registry.MustRegister(h)
-	return h
 }
 
 // Requested counts a request of a method of A2A.
