@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
+	"a2a-server/a2a/dialect"
 	"a2a-server/client"
 	"a2a-server/internal/app/cli"
 	"a2a-server/internal/app/remote"
@@ -232,6 +233,9 @@ func (t *talk) say(ctx context.Context, text string) error {
 		if id != "" {
 			m[name] = id
 		}
+	}
+	if t.call != nil {
+		m["metadata"] = map[string]any{dialect.RemarkKey: true} // approvals are decided by their own question
 	}
 	answer, err := t.s.SendMessage(ctx, map[string]any{"message": m, "configuration": map[string]any{"returnImmediately": true}})
 	if err != nil {

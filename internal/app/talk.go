@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -126,6 +127,9 @@ func (t *talk) paused(ctx context.Context, u *update) error {
 		d, err := t.s.FindTask(ctx, t.task)
 		if err != nil {
 			return err
+		}
+		if t.call != nil && slices.ContainsFunc(d.Approvals, func(a client.Approval) bool { return a.State == client.Pending }) {
+			return t.paused(ctx, u) // it was asked since the list: what is written next must not be taken for its answer
 		}
 		if !waits(d.Task.State) {
 			if first, _, _ := strings.Cut(statusText(u), "\n"); d.Task.State == u.Status.State {

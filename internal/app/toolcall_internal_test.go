@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rs/zerolog"
 
@@ -17,7 +18,7 @@ import (
 )
 
 // callAs calls a tool as a person who writes lines, and returns what they see and how often pay ran. pay
-// has to be approved, who asks through the planner, and held asks while it runs.
+// has to be approved, who asks through the planner, held asks while it runs, and back takes that back.
 func callAs(t *testing.T, name, lines string, screen io.Writer) (paid int, err error) {
 	t.Helper()
 	type none struct{}
@@ -33,7 +34,14 @@ func callAs(t *testing.T, name, lines string, screen io.Writer) (paid int, err e
 			answer, err := tool.AskAndWait(ctx, tool.Question{Kind: tool.AskQuestion, Hint: "who?"})
 			return "told " + string(answer.Response), err
 		}))
-	c := a2aserver.Config{Set: map[string]string{"data": t.TempDir()}, Tools: []tool.Toolset{tool.NewToolset("mine", pay, who, held)}, Log: zerolog.Nop()}
+	back := functiontool.Must(functiontool.New(functiontool.Config{Name: "back", Description: "asks, and takes it back"},
+		func(ctx tool.Context, _ none) (string, error) {
+			waits, stop := context.WithCancel(ctx)
+			time.AfterFunc(0, stop)
+			_, _ = tool.AskAndWait(waits, tool.Question{Kind: tool.AskQuestion, Hint: "who?"})
+			return "went on", nil
+		}))
+	c := a2aserver.Config{Set: map[string]string{"data": t.TempDir()}, Tools: []tool.Toolset{tool.NewToolset("mine", pay, who, held, back)}, Log: zerolog.Nop()}
 	p := &cli.Program{Stdin: strings.NewReader(lines), Stdout: screen, Stderr: screen}
 	d := newPrompter(p)
 	d.person = true
@@ -54,6 +62,7 @@ func TestCallAnswers(t *testing.T) {
 		"input, no":    {tool: "who", lines: "/pay\nn\n", code: cli.ExitRefused, screen: "pay now?"},
 		"input, none":  {tool: "who", lines: "\n", code: cli.ExitRefused, screen: "pay now?"},
 		"input, ended": {tool: "who", code: cli.ExitRefused, screen: "pay now?"},
+		"taken back":   {tool: "back", lines: "me\n", screen: "went on"},
 		"held":         {tool: "held", lines: "me\n", screen: "told \"me\""},
 	} {
 		t.Run(name, func(t *testing.T) {
