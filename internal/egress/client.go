@@ -48,6 +48,7 @@ func NewClient(c Config) (*http.Client, error) {
 			limit:     cmp.Or(c.MaxBytes, DefaultMaxBytes),
 			announced: c.Announced,
 			streams:   c.Streams,
+			header:    c.Header,
 			next: &http.Transport{
 				Proxy:                  nil, // not even that of the environment
 				DialContext:            newDialer(&c).DialContext,
@@ -77,17 +78,28 @@ func (c *Config) TLS() (*tls.Config, error) {
 	return &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}, nil
 }
 
-// bounded is a transport that limits the size of responses.
+// bounded is a transport that adds headers, and limits the size of responses.
 type bounded struct {
 	next      *http.Transport
 	limit     int64
 	announced bool // a length that is announced fails no request
 	streams   bool // event streams have no limit
+	header    map[string]func() (string, error)
 }
 
 // RoundTrip calls the transport and limits the body.
 func (b *bounded) RoundTrip(r *http.Request) (*http.Response, error) {
-	resp, err := b.next.RoundTrip(r)
+	if len(b.header) > 0 {
+		r = r.Clone(r.Context())
+	}
+	for name, value := range b.header {
+		text, err := value()
+		if err != nil {
+			return nil, &HeaderError{name, err}
+		}
+		r.Header.Set(name, text)
+	}
+	resp, err := traced(b.next, r)
 	if err != nil || b.streams && isEventStream(resp) {
 		return resp, err
 	}

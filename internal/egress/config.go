@@ -4,9 +4,13 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/netip"
 	"slices"
+	"strings"
 	"time"
+
+	"golang.org/x/net/http/httpguts"
 )
 
 // The defaults of [Config].
@@ -45,6 +49,9 @@ type Config struct {
 	// addresses (RFC 6052), in addition to the well-known 64:ff9b::/96. The embedded
 	// address must be allowed too. Their lengths are 32, 40, 48, 56, 64 or 96.
 	NAT64 []netip.Prefix
+	// Header are headers of every request. The functions are called for each request, so that a
+	// secret can change; their values appear in no log and no error.
+	Header map[string]func() (string, error)
 	// RootCAs has PEM certificates that are trusted in addition to the system's. Defaults to
 	// none.
 	RootCAs []byte
@@ -83,6 +90,17 @@ func (c *Config) Validate() error {
 	for _, p := range c.NAT64 {
 		if !p.IsValid() || p.Addr().Is4() || p.Addr().Is4In6() || !slices.Contains(nat64Lengths(), p.Bits()) || p != p.Masked() {
 			errs = append(errs, fmt.Errorf("nat64: %s is not a prefix of RFC 6052; write an IPv6 prefix of 32, 40, 48, 56, 64 or 96 bits, with zeros after them", p))
+		}
+	}
+	for name, value := range c.Header {
+		switch key := http.CanonicalHeaderKey(name); {
+		case !httpguts.ValidHeaderFieldName(name):
+			errs = append(errs, fmt.Errorf("header: %.80q is not the name of a header", name))
+		case slices.Contains([]string{"Accept", "Connection", "Content-Length", "Content-Type", "Host", "Last-Event-Id", "Transfer-Encoding"}, key),
+			strings.HasPrefix(key, "Mcp-"), strings.HasPrefix(key, "A2a-"):
+			errs = append(errs, fmt.Errorf("header: %s is set by the protocol; remove it", key))
+		case value == nil:
+			errs = append(errs, fmt.Errorf("header: %s has no value", key))
 		}
 	}
 	if slices.Contains(c.Ports, 0) {

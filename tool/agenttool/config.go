@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/http"
 	"net/netip"
 	"net/url"
 	"regexp"
@@ -17,7 +16,6 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
-	"golang.org/x/net/http/httpguts"
 
 	"a2a-server/internal/visible"
 	"a2a-server/tool"
@@ -106,17 +104,6 @@ func (c *Config) Validate() error {
 		problem("card: it needs the scheme http or https, and a host")
 	case u.User != nil:
 		problem("card: it has a user or password; send it in a header")
-	}
-	for name, value := range c.Header {
-		switch key := http.CanonicalHeaderKey(name); {
-		case !httpguts.ValidHeaderFieldName(name):
-			problem("header: %s is not the name of a header", visible.Quote(name, 80))
-		case slices.Contains([]string{"Accept", "Connection", "Content-Length", "Content-Type", "Host", "Last-Event-Id", "Transfer-Encoding"}, key),
-			len(key) > 4 && key[:4] == "A2a-":
-			problem("header: %s is set by the protocol; remove it", key)
-		case value == nil:
-			problem("header: %s has no value", key)
-		}
 	}
 	if c.Depth < 0 || c.Depth > maxDepth {
 		problem("depth: %d is out of range; write a number from 1 to %d", c.Depth, maxDepth)

@@ -10,11 +10,9 @@ import (
 	"io"
 	"mime"
 	"net/http"
-	"net/http/httptrace"
 	"net/url"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -40,7 +38,7 @@ type remote struct {
 
 func (c *Config) egress() egress.Config {
 	return egress.Config{
-		Allow: c.Allow, Own: c.Own, RootCAs: c.RootCAs,
+		Allow: c.Allow, Own: c.Own, RootCAs: c.RootCAs, Header: c.Header,
 		Timeout: -1, // contexts limit the time
 		// Requests have effects: the standard library must not repeat them.
 		NoReuse: true, MaxBytes: maxBody, Streams: true, ReadBuffer: mergeBuffer,
@@ -57,7 +55,7 @@ func newRemote(c *Config) (*remote, error) {
 		return nil, err
 	}
 	r := &remote{config: c, origin: u}
-	client.Transport = &transport{next: client.Transport, header: c.Header}
+	client.Transport = &transport{client.Transport}
 	r.http = client
 	return r, nil
 }
@@ -167,23 +165,8 @@ func port(u *url.URL) string {
 	return cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
 }
 
-// trace follows a request through the SDK, which does not report how far it got.
-type trace struct {
-	sent   atomic.Bool  // part of the request may have reached the agent
-	status atomic.Int32 // of the response, 0 without any
-}
-
-type traceKey struct{}
-
-func contextWithTrace(ctx context.Context, t *trace) context.Context {
-	return context.WithValue(ctx, traceKey{}, t)
-}
-
-// transport adds the headers, and notes how far a request got.
-type transport struct {
-	next   http.RoundTripper
-	header map[string]func() (string, error)
-}
+// transport makes streams of the responses.
+type transport struct{ next http.RoundTripper }
 
 // CloseIdleConnections is the method that [http.Client.CloseIdleConnections] looks for.
 func (t *transport) CloseIdleConnections() {
@@ -194,25 +177,9 @@ func (t *transport) CloseIdleConnections() {
 
 // RoundTrip implements [http.RoundTripper].
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	f, _ := req.Context().Value(traceKey{}).(*trace)
-	ctx := req.Context()
-	if f != nil {
-		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { f.sent.Store(true) }})
-	}
-	req = req.Clone(ctx)
-	for name, value := range t.header {
-		v, err := value()
-		if err != nil {
-			return nil, publicError(err.Error())
-		}
-		req.Header.Set(name, v)
-	}
 	resp, err := t.next.RoundTrip(req)
 	if err != nil {
 		return nil, err
-	}
-	if f != nil {
-		f.status.Store(int32(resp.StatusCode)) //nolint:gosec // three digits
 	}
 	return asStream(req, resp)
 }
@@ -263,6 +230,9 @@ func public(err error) error {
 	}
 	if e, ok := errors.AsType[*a2a.Error](err); ok {
 		return publicError(visible.Clip(e.Message, maxError))
+	}
+	if e, ok := errors.AsType[*egress.HeaderError](err); ok {
+		return publicError(e.Err.Error())
 	}
 	if _, ok := errors.AsType[*egress.RefusedError](err); ok {
 		return publicError("its address is not allowed; list it under networks")

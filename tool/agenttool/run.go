@@ -16,6 +16,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2aclient"
 
 	"a2a-server/a2a/dialect"
+	"a2a-server/internal/egress"
 	"a2a-server/internal/visible"
 	"a2a-server/tool"
 )
@@ -185,9 +186,9 @@ func (r *run) begin(message string, attempt int) (*tool.Result, error) {
 		ID: r.state.Message, ContextID: r.state.Context, Role: a2a.MessageRoleUser, Parts: a2a.ContentParts{part},
 		Metadata: r.passedOn(),
 	}
-	f := &trace{}
+	f := &egress.Trace{}
 	r.live = true
-	err = r.follow(r.send(contextWithTrace(r.ctx, f), m), "")
+	err = r.follow(r.send(egress.ContextWithTrace(r.ctx, f), m), "")
 	switch refused, _ := errors.AsType[*a2a.Error](err); {
 	case r.stopped:
 		return nil, nil
@@ -197,15 +198,15 @@ func (r *run) begin(message string, attempt int) (*tool.Result, error) {
 		return nil, err
 	case r.state.Child != "":
 		return r.watch()
-	case r.ctx.Err() != nil && f.sent.Load():
+	case r.ctx.Err() != nil && f.Sent.Load():
 		return nil, r.ended()
-	case !f.sent.Load():
+	case !f.Sent.Load():
 		r.note(err)
 		return nil, r.where(fmt.Errorf("nothing was sent: %w", public(err)))
 	case refused != nil && !errors.Is(err, a2a.ErrInternalError) && !errors.Is(err, a2a.ErrServerError):
 		return nil, r.where(fmt.Errorf("it refused the message: %w", public(err)))
-	case f.status.Load() >= 400 && f.status.Load() < 500 && f.status.Load() != http.StatusRequestTimeout && f.status.Load() != 499:
-		return nil, r.where(fmt.Errorf("it refused the message with HTTP status %d", f.status.Load()))
+	case f.Status.Load() >= 400 && f.Status.Load() < 500 && f.Status.Load() != http.StatusRequestTimeout && f.Status.Load() != 499:
+		return nil, r.where(fmt.Errorf("it refused the message with HTTP status %d", f.Status.Load()))
 	}
 	r.note(err)
 	found, findErr := r.find()

@@ -69,15 +69,15 @@ func (t *Toolset) send(ctx tool.Context, r *remote, p *mcp.CallToolParams) (res 
 		}
 		f := newRequestTrace()
 		res, note, err := s.callAsking(ctx, f, r, p)
-		t.release(s, t.cfg.Elicit == ElicitAsk && err != nil && answered(err) == nil && f.sent.Load() && !s.over())
+		t.release(s, t.cfg.Elicit == ElicitAsk && err != nil && answered(err) == nil && f.Sent.Load() && !s.over())
 		if err == nil {
 			return res, note, nil
 		}
 		if why := s.link.cause(); why != nil && ctx.Err() == nil && answered(err) == nil {
 			err = s.link.explain(why)
 		}
-		missing := errors.Is(err, mcp.ErrSessionMissing) && f.status.Load() == http.StatusNotFound
-		if f.sent.Load() && !missing || ctx.Err() != nil || answered(err) != nil {
+		missing := errors.Is(err, mcp.ErrSessionMissing) && f.Status.Load() == http.StatusNotFound
+		if f.Sent.Load() && !missing || ctx.Err() != nil || answered(err) != nil {
 			return nil, "", t.failure(ctx, r, f, err)
 		}
 		t.retire(s, reason(err)) // the server did not get it
@@ -115,13 +115,13 @@ func (t *Toolset) where(r *remote) string {
 // failure classifies the error of a call: failed, or outcome unknown.
 func (t *Toolset) failure(ctx context.Context, r *remote, f *requestTrace, err error) error {
 	where := t.where(r)
-	status := f.status.Load()
+	status := f.Status.Load()
 	switch answer := answered(err); {
 	case answer != nil:
 		return fmt.Errorf("%s: %s (code %d)", where, visible.Clip(answer.Message, maxErrorText), answer.Code)
-	case !f.sent.Load() && ctx.Err() != nil:
+	case !f.Sent.Load() && ctx.Err() != nil:
 		return fmt.Errorf("%s: nothing was called: %w: %w", where, tool.ErrNoEffect, context.Cause(ctx))
-	case !f.sent.Load():
+	case !f.Sent.Load():
 		t.noteCall(ctx, r, err)
 		return fmt.Errorf("%s: nothing was called: %w: %s", where, ErrDown, brief(err))
 	case ctx.Err() != nil:

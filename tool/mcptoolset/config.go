@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"net/netip"
 	"net/url"
 	"regexp"
@@ -16,7 +15,6 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
-	"golang.org/x/net/http/httpguts"
 
 	"a2a-server/internal/egress"
 	"a2a-server/internal/visible"
@@ -239,17 +237,6 @@ func (h *HTTP) validate() (errs []error) {
 	case u.Fragment != "":
 		errs = append(errs, errors.New("url: it has a fragment, which is never sent; remove it"))
 	}
-	for name, value := range h.Header {
-		switch key := http.CanonicalHeaderKey(name); {
-		case !httpguts.ValidHeaderFieldName(name):
-			errs = append(errs, fmt.Errorf("header: %s is not the name of a header", visible.Quote(name, 80)))
-		case slices.Contains([]string{"Accept", "Connection", "Content-Length", "Content-Type", "Host", "Last-Event-Id", "Transfer-Encoding"}, key),
-			strings.HasPrefix(key, "Mcp-"):
-			errs = append(errs, fmt.Errorf("header: %s is set by the protocol; remove it", key))
-		case value == nil:
-			errs = append(errs, fmt.Errorf("header: %s has no value", key))
-		}
-	}
 	e := h.egress(0)
 	if err := e.Validate(); err != nil {
 		errs = append(errs, err)
@@ -260,7 +247,7 @@ func (h *HTTP) validate() (errs []error) {
 // egress says where the requests may go, and how long a message may be.
 func (h *HTTP) egress(maxMessage int) egress.Config {
 	return egress.Config{
-		Allow: h.Allow, Own: h.Own, RootCAs: h.RootCAs,
+		Allow: h.Allow, Own: h.Own, RootCAs: h.RootCAs, Header: h.Header,
 		Timeout: -1, // that of a call is in its context
 		// Each event of a stream has a limit of its own.
 		MaxBytes: int64(maxMessage), Streams: true,

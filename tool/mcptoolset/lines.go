@@ -12,6 +12,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"a2a-server/internal/egress"
 )
 
 // The limits of a connection of lines that cannot be configured.
@@ -197,13 +199,13 @@ func (l *lines) Write(ctx context.Context, msg jsonrpc.Message) error {
 	case <-l.dead:
 		return l.err
 	}
-	if f := traceOf(ctx); f != nil {
-		f.sent.Store(true)
+	if f := egress.TraceOf(ctx); f != nil {
+		f.Sent.Store(true)
 	}
 	select {
 	case err := <-o.done:
-		if f := traceOf(ctx); f != nil && err != nil && o.none {
-			f.sent.Store(false)
+		if f := egress.TraceOf(ctx); f != nil && err != nil && o.none {
+			f.Sent.Store(false)
 		}
 		return err
 	case <-ctx.Done():

@@ -13,6 +13,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"a2a-server/internal/egress"
 	"a2a-server/internal/guard"
 	"a2a-server/internal/visible"
 	"a2a-server/tool"
@@ -205,7 +206,7 @@ func (s *session) call(ctx context.Context, f *requestTrace, p *mcp.CallToolPara
 	defer s.traces.Delete(token)
 	p.SetProgressToken(token)
 	// The SDK reads the rest of a stream, after the result, until the context ends.
-	sending, cancel := context.WithCancel(contextWithTrace(ctx, f))
+	sending, cancel := context.WithCancel(egress.ContextWithTrace(ctx, &f.Trace))
 	defer cancel()
 	done := make(chan struct{})
 	go func() {

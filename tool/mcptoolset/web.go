@@ -2,10 +2,8 @@ package mcptoolset
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptrace"
 	"sync"
 	"time"
 
@@ -21,12 +19,10 @@ const (
 	maxExchanges  = 64               // requests at the same time, beside calls of tools
 )
 
-// web is the SDK's HTTP transport. It adds the headers, notes how far a call got, and ends
-// everything at once when it is killed.
+// web is the SDK's HTTP transport. It ends everything at once when it is killed.
 type web struct {
-	client *http.Client // of package egress
-	calls  *http.Client // the same, with a new connection for each request
-	header map[string]func() (string, error)
+	client *http.Client    // of package egress
+	calls  *http.Client    // the same, with a new connection for each request
 	alive  context.Context //nolint:containedctx // ends all requests
 	kill   context.CancelCauseFunc
 	others chan struct{} // has room for the requests that are no calls
@@ -53,7 +49,7 @@ func newWeb(h *HTTP, maxMessage int) (*web, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &web{client: client, calls: calls, header: h.Header, others: make(chan struct{}, maxExchanges)}
+	w := &web{client: client, calls: calls, others: make(chan struct{}, maxExchanges)}
 	w.alive, w.kill = context.WithCancelCause(context.Background())
 	return w, nil
 }
@@ -64,7 +60,7 @@ func (w *web) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, context.Cause(w.alive) //nolint:contextcheck // the connection has ended
 	}
 	leave := func() {}
-	if traceOf(r.Context()) == nil {
+	if egress.TraceOf(r.Context()) == nil {
 		// A server that sends requests without end is not answered: each takes a goroutine.
 		select {
 		case w.others <- struct{}{}:
@@ -98,31 +94,13 @@ func (w *web) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 func (w *web) send(ctx context.Context, r *http.Request, cancel context.CancelCauseFunc) (*http.Response, error) {
-	f := traceOf(ctx)
-	if f != nil {
-		// Once there is a connection, it is unknown how much of the request was written.
-		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { f.sent.Store(true) }})
-	} else {
+	through := w.calls
+	if egress.TraceOf(ctx) == nil {
+		through = w.client
 		late := time.AfterFunc(headerTimeout, func() { cancel(publicErrorf("the server has not begun to answer for %v", headerTimeout)) })
 		defer late.Stop()
 	}
-	r = r.Clone(ctx)
-	for name, value := range w.header {
-		v, err := value()
-		if err != nil {
-			return nil, fmt.Errorf("header %s: %w", name, err)
-		}
-		r.Header.Set(name, v)
-	}
-	through := w.client
-	if f != nil {
-		through = w.calls
-	}
-	resp, err := through.Transport.RoundTrip(r)
-	if err == nil && f != nil {
-		f.status.CompareAndSwap(0, int32(resp.StatusCode)) //nolint:gosec // three digits
-	}
-	return resp, err
+	return through.Transport.RoundTrip(r.Clone(ctx))
 }
 
 // Close closes the body.
