@@ -262,11 +262,7 @@ func (c *Config) tlsFiles(conf *config.Config) (*tlsfiles.Files, error) {
 	if t.Cert == "" {
 		return nil, nil //nolint:nilnil // there are none
 	}
-	of := tlsfiles.Config{Cert: t.Cert, Key: t.Key, ClientCA: t.ClientCA, Log: c.Log}
-	if t.ClientCA != "" {
-		of.ClientAuth = string(t.ClientAuth)
-	}
-	files, err := tlsfiles.New(of)
+	files, err := tlsfiles.New(tlsfiles.Config{Cert: t.Cert, Key: t.Key, ClientCA: t.ClientCA, RequireClient: t.ClientAuth == config.ClientRequired, Log: c.Log})
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
 	}

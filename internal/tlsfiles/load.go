@@ -59,7 +59,7 @@ func (f *Files) load() (changed bool, err error) {
 			trusted[string(cert.Raw)] = true
 		}
 		c.ClientAuth = tls.VerifyClientCertIfGiven
-		if f.config.ClientAuth == Required {
+		if f.config.RequireClient {
 			c.ClientAuth = tls.RequireAndVerifyClientCert
 		}
 	}

@@ -13,19 +13,11 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/rs/zerolog"
-)
-
-// Values of ClientAuth: how a client authenticates.
-const (
-	Optional = "optional" // with a certificate, or otherwise
-	Required = "required" // with a certificate, or it is not connected
 )
 
 const (
@@ -40,29 +32,11 @@ type Config struct {
 	// ClientCA has the certificates of the authorities of clients. Clients are asked for a
 	// certificate only if it is set.
 	ClientCA string
-	// ClientAuth is Optional or Required. Defaults to Optional. A certificate of another
-	// authority is refused in both cases.
-	ClientAuth string
-	Now        func() time.Time // defaults to time.Now
-	Log        zerolog.Logger
-}
-
-// Validate returns all problems of the configuration, joined. It reads no file.
-func (c *Config) Validate() error {
-	var errs []error
-	if c.Cert == "" {
-		errs = append(errs, errors.New("tls: cert: not set; write the path of the certificate"))
-	}
-	if c.Key == "" {
-		errs = append(errs, errors.New("tls: key: not set; write the path of the private key"))
-	}
-	if !slices.Contains([]string{"", Optional, Required}, c.ClientAuth) {
-		errs = append(errs, fmt.Errorf("tls: client_auth: %.50q is unknown; write %s or %s", c.ClientAuth, Optional, Required))
-	}
-	if c.ClientAuth != "" && c.ClientCA == "" {
-		errs = append(errs, errors.New("tls: client_auth: no authority for clients configured; set client_ca"))
-	}
-	return errors.Join(errs...)
+	// RequireClient refuses connections without a certificate of a client, where ClientCA is set. A
+	// certificate of another authority is refused in any case.
+	RequireClient bool
+	Now           func() time.Time // defaults to time.Now
+	Log           zerolog.Logger
 }
 
 // Files are certificates that are read again when their files change. They are safe for
@@ -80,12 +54,8 @@ type Files struct {
 	changed chan struct{}   // closed when they change
 }
 
-// New reads the files. The error is that of [Config.Validate], or says which file cannot
-// be used.
+// New reads the files. The error says which file cannot be used.
 func New(c Config) (*Files, error) {
-	if err := c.Validate(); err != nil {
-		return nil, err
-	}
 	if c.Now == nil {
 		c.Now = time.Now
 	}
