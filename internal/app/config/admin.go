@@ -69,10 +69,4 @@ func checkAdmin(l *loader) {
 			l.at("admin.listen", "%s is the address of %s, too; metrics need a port of their own", quote(a.Listen), name)
 		}
 	}
-	l.needs("admin.token", a.Token.Secret != "", "admin.listen", a.Listen != "", "it would have no effect")
-	l.needs("admin.group", a.Group != "", "admin.mode", a.Mode == GroupConnects, "it would have no effect with the mode 0600; with 0660 the group may connect")
-	l.needs("admin.mode", a.Mode == GroupConnects, "admin.group", a.Group != "", "0660 lets a group connect")
-	for name, given := range map[string]bool{"admin.mode": a.Mode == GroupConnects, "admin.own_user_decides": a.OwnUserDecides} {
-		l.needs(name, given, "auth.socket", len(l.config.Auth.Socket) > 0, "no user may do anything on the socket")
-	}
 }

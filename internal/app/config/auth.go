@@ -232,20 +232,7 @@ func (l *loader) authenticated() bool { return l.source.Callers || l.config.Auth
 // checkAuth checks the keys of tls and auth that depend on each other.
 func (l *loader) checkAuth() {
 	c := l.config
-	l.needs("tls.cert", c.TLS.Cert != "", "tls.key", c.TLS.Key != "", "a certificate needs its private key")
-	l.needs("tls.key", c.TLS.Key != "", "tls.cert", c.TLS.Cert != "", "a private key needs its certificate")
-	l.needs("tls.client_ca", c.TLS.ClientCA != "", "tls.cert", c.TLS.Cert != "", "client certificates need TLS")
-	l.needs("tls.client_auth", c.TLS.ClientAuth == ClientRequired, "tls.client_ca", c.TLS.ClientCA != "", "no client certificate could be valid")
-	m := &c.Auth.MTLS
-	l.needs("auth.mtls.subject", m.Given(), "tls.client_ca", c.TLS.ClientCA != "", "no client certificate could be valid")
-	l.needs("auth.mtls.tenant", m.Tenant != "", "auth.mtls.subject", m.Given(), "it would have no effect")
-	l.needs("auth.mtls.roles", len(m.Roles) > 0, "auth.mtls.subject", m.Given(), "it would have no effect")
-	p := &c.Auth.Proxy
-	l.needs("auth.proxy.header", p.Header != "", "auth.proxy.from", len(p.From) > 0, "the header would be ignored from every address")
-	for name, given := range map[string]bool{"from": len(p.From) > 0, "tenant": p.Tenant != From{}, "roles": p.Roles.Name != "" || p.Roles.Fixed != nil} {
-		l.needs("auth.proxy."+name, given, "auth.proxy.header", p.Header != "", "it would have no effect")
-	}
-	l.needs("auth.keys.header", c.Auth.Keys.Header != defaultKeyHeader, "auth.keys.file", c.Auth.Keys.File != "", "it would have no effect")
+	m, p := &c.Auth.MTLS, &c.Auth.Proxy
 	l.checkRoles()
 	if strings.EqualFold(c.Auth.Keys.Header, "Authorization") && len(c.Auth.OIDC) > 0 {
 		l.at("auth.keys.header", "tokens of auth.oidc are in the header Authorization, where a key and a token look alike; use another header")
@@ -292,13 +279,6 @@ func (l *loader) checkRoles() {
 		if l.sound(fmt.Sprintf("auth.socket[%d].roles", i)) {
 			nobody(fmt.Sprintf("auth.socket[%d].uid", i), len(u.Roles) == 0)
 		}
-	}
-}
-
-// needs adds a problem if a key that is set has no effect without another key, which is not.
-func (l *loader) needs(name string, is bool, other string, there bool, why string) {
-	if is && !there && l.sound(name, other) {
-		l.at(name, "%s; set %s, or remove this", why, other)
 	}
 }
 

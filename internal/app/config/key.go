@@ -60,6 +60,7 @@ type key struct {
 	// texts is then JSON; null: it was not given.
 	read func(*loader, strictyaml.Node)
 
+	needs    []need  // without these keys it is of no use
 	required bool    // in an entry
 	reload   bool    // a running server reads it again
 	path     *string // of a file; made absolute
@@ -108,6 +109,14 @@ func file(name string, to *string, meaning string) key {
 
 func reloaded(k key) key {
 	k.reload = true
+	return k
+}
+
+// need is a key that another key has no effect without, and why.
+type need struct{ key, why string }
+
+func needing(k key, other, why string) key {
+	k.needs = append(k.needs, need{other, why})
 	return k
 }
 

@@ -31,17 +31,6 @@ type toolKind struct {
 	names func(t *Tool) []string
 }
 
-// checks is what the checks of a kind need of a loader: whether a key was given, and is without
-// problems; how a problem with a value or a key is added; and how a path is made absolute. The
-// checks know no more of it, so that they do not grow into one piece with it.
-type checks interface {
-	given(path string) bool
-	sound(paths ...string) bool
-	at(path, format string, args ...any)
-	atKey(path, format string, args ...any)
-	locate(path string, to *string)
-}
-
 // toolKinds returns all kinds, in the order of the reference.
 func toolKinds() []toolKind {
 	return []toolKind{

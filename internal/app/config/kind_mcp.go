@@ -56,7 +56,7 @@ func mcpKind() toolKind {
 }
 
 // checkServer checks how an MCP server is reached.
-func checkServer(l checks, n strictyaml.Node) {
+func checkServer(l *loader, n strictyaml.Node) {
 	in := n.Path() + "."
 	process, remote := l.given(in+"command"), l.given(in+"url")
 	switch {

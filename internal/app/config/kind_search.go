@@ -47,7 +47,7 @@ func searchKind() toolKind {
 var anExtension = matching(`^[A-Za-z0-9_+-]{1,20}$`, "%s is not an extension; write it without a dot, as in md")
 
 // checkSearch checks what is searched, and makes paths absolute.
-func checkSearch(l checks, own *SearchTool, n strictyaml.Node) {
+func checkSearch(l *loader, own *SearchTool, n strictyaml.Node) {
 	in, given := n.Path()+".", 0
 	for _, is := range []bool{l.given(in + "folder"), l.given(in + "folders"), own.Memory} {
 		if is {

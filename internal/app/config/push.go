@@ -26,13 +26,6 @@ type Push struct {
 // checkPush checks the keys of push that depend on each other.
 func checkPush(l *loader) {
 	p := &l.config.Push
-	for name, given := range map[string]bool{
-		"push.allow_http": p.AllowHTTP, "push.allow_private": p.AllowPrivate, "push.allow_loopback": p.AllowLoopback, "push.jwt": p.JWT,
-		"push.networks": len(p.Networks) > 0, "push.ports": len(p.Ports) > 0, "push.nat64": len(p.NAT64) > 0, "push.ca": p.CA != "",
-	} {
-		l.needs(name, given, "push.enabled", p.Enabled, "it would have no effect")
-	}
-	l.needs("push.jwt", p.JWT, "public_url", l.config.PublicURL != "", "receivers could not find the keys of the tokens")
 	if p.Timeout > maxPushTimeout && l.sound("push.timeout") {
 		l.at("push.timeout", "%s is too long; write at most %s", p.Timeout, maxPushTimeout)
 	}

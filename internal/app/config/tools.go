@@ -174,7 +174,7 @@ func (l *loader) setDir(t *Tool, n strictyaml.Node) {
 }
 
 // checkOptional checks that the list optional names only arguments.
-func checkOptional(l checks, optional []string, args map[string]any, n strictyaml.Node) {
+func checkOptional(l *loader, optional []string, args map[string]any, n strictyaml.Node) {
 	in := n.Path() + "."
 	for _, name := range optional {
 		if _, ok := args[name]; !ok && l.sound(in+"args") {
@@ -184,7 +184,7 @@ func checkOptional(l checks, optional []string, args map[string]any, n strictyam
 }
 
 // checkNames checks that lists of tools, by key, name only tools that are offered.
-func checkNames(l checks, offered []string, n strictyaml.Node, lists map[string][]string) {
+func checkNames(l *loader, offered []string, n strictyaml.Node, lists map[string][]string) {
 	only := n.Path() + ".only"
 	if !l.sound(only) {
 		return

@@ -10,6 +10,7 @@ import (
 // and ignores refused values.
 func (l *loader) validate() {
 	c := l.config
+	l.checkNeeds()
 	l.checkAuth()
 	checkAdmin(l)
 	checkPush(l)
@@ -26,27 +27,37 @@ func (l *loader) validate() {
 	}
 }
 
-// findings reports what is wrong with the values of keys.
-type findings interface {
-	at(name, format string, args ...any)
-	sound(keys ...string) bool
-	needs(name string, is bool, other string, there bool, why string)
+// checkNeeds refuses keys with another value than their default that have no effect without a key that
+// has its default.
+func (l *loader) checkNeeds() {
+	blank, given := (&Config{}).keys(), map[string]bool{}
+	setDefaults(blank)
+	for i, k := range l.keys {
+		given[k.name] = !sameValue(k, blank[i])
+	}
+	for _, k := range l.keys {
+		for _, n := range k.needs {
+			if given[k.name] && !given[n.key] && l.sound(k.name, n.key) {
+				l.at(k.name, "%s; set %s, or remove this", n.why, n.key)
+			}
+		}
+	}
 }
 
 // checkModel checks the keys of the planner llm that depend on each other. named says that the
 // configuration names a planner.
-func checkModel(to findings, p *Planner, named bool) {
+func checkModel(l *loader, p *Planner, named bool) {
 	m, asks := &p.LLM, p.Kind == "llm"
 	for name, given := range map[string]bool{"planner.llm.url": m.URL != "", "planner.llm.model": m.Model != ""} {
-		if to.sound("planner.kind", name) && asks && !given {
-			to.at("planner.kind", "llm needs %s", name)
+		if l.sound("planner.kind", name) && asks && !given {
+			l.at("planner.kind", "llm needs %s", name)
 		}
-		if !named {
-			to.needs(name, given, "planner.kind", asks, "it would not be read, because planner.kind is direct by default")
+		if !named && given && !asks && l.sound(name, "planner.kind") {
+			l.at(name, "it would not be read, because planner.kind is direct by default; set planner.kind, or remove this")
 		}
 	}
-	if to.sound("planner.llm.context", "planner.llm.max_tokens") && m.MaxTokens > m.Context/2 {
-		to.at("planner.llm.max_tokens", "leaves less than half of planner.llm.context for the conversation; lower it, or raise planner.llm.context")
+	if l.sound("planner.llm.context", "planner.llm.max_tokens") && m.MaxTokens > m.Context/2 {
+		l.at("planner.llm.max_tokens", "leaves less than half of planner.llm.context for the conversation; lower it, or raise planner.llm.context")
 	}
 }
 
