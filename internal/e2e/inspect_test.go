@@ -141,7 +141,7 @@ func TestInspectGo(t *testing.T) {
 			t.Errorf("%s: %s, want %s", name, got, one.want)
 		}
 		problems := fmt.Sprint(in.Problems)
-		for _, want := range []string{"panics: no tools today", "tool free: there is another one of that name"} {
+		for _, want := range []string{"panicked: no tools today", "tool free: there is another one of that name"} {
 			if !strings.Contains(problems, want) {
 				t.Errorf("%s: the problems have no %q: %s", name, want, problems)
 			}

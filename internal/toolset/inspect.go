@@ -13,9 +13,7 @@ import (
 	"a2a-server/auth"
 	"a2a-server/internal/app/config"
 	"a2a-server/internal/guard"
-	"a2a-server/task"
 	"a2a-server/tool"
-	"a2a-server/tool/agent"
 	"a2a-server/tool/mcptoolset"
 )
 
@@ -90,11 +88,15 @@ func Inspect(ctx context.Context, c Config) (_ *Inventory, err error) {
 	defer func() { err = errors.Join(err, s.box.close(nil)) }()
 	ctx, cancel := context.WithTimeoutCause(ctx, inspectTime, fmt.Errorf("it has not listed its tools within %v", inspectTime))
 	defer cancel()
-	i := inspection{
-		State: s, by: task.NewReadonlyContext(ctx, s.agent, auth.Anonymous()), ctx: ctx, inventory: &Inventory{},
+	i := inspection{State: s, ctx: ctx, inventory: &Inventory{}}
+	down := i.refresh()
+	all := &Lister{agent: s.agent, by: auth.Anonymous()}
+	for _, set := range slices.Concat(s.given, s.box.sets(true)) { // a registry each, which does not compare names
+		all.all = append(all.all, &source{of: tool.NewRegistry(set).Members()[0]})
 	}
-	i.listGiven(&c)
-	i.listEntries()
+	all.fill(ctx)
+	i.listGiven(&c, all)
+	i.listEntries(all, down)
 	if err := ctx.Err(); errors.Is(err, context.Canceled) {
 		return nil, context.Cause(ctx)
 	}
@@ -108,46 +110,35 @@ func Inspect(ctx context.Context, c Config) (_ *Inventory, err error) {
 // inspection is the state of a run of Inspect.
 type inspection struct {
 	*State
-	by        agent.ReadonlyContext
 	ctx       context.Context //nolint:containedctx // of this run
 	inventory *Inventory
 	tools     []tool.Tool // the tools of the inventory, in its order
 }
 
-// listGiven adds the tools that were given in Go.
-func (i *inspection) listGiven(c *Config) {
-	for n, set := range i.given {
+// listGiven adds the tools that were given in Go, with which the lists of all begin.
+func (i *inspection) listGiven(c *Config, all *Lister) {
+	for n := range i.given {
 		var from Origin
 		if n >= len(c.Tools) {
-			from = Origin{Kind: "default", Entry: set.Name()}
+			from = Origin{Kind: "default", Entry: i.given[n].Name()}
 		}
-		i.add(i.list(set), from, nil, -1)
+		tools, err := all.list(n)
+		i.add(tools, err, from, nil, -1)
 	}
 }
 
-// listEntries adds the tools of the configuration. Servers are asked all at once.
-func (i *inspection) listEntries() {
-	all := make([]found, len(i.box.entries))
-	var waiting sync.WaitGroup
+// listEntries adds the tools of the configuration. down has why servers cannot list theirs now: they may have listed
+// them some other day.
+func (i *inspection) listEntries(all *Lister, down []error) {
 	for n, e := range i.box.entries {
-		waiting.Go(func() {
-			var down error
-			if e.server != nil {
-				down = e.server.Refresh(i.ctx)
-			}
-			all[n] = i.list(e.made)
-			all[n].err = cmp.Or(down, all[n].err) // it may have listed its tools some other day
-		})
-	}
-	waiting.Wait()
-	for n, e := range i.box.entries {
-		i.add(all[n], e.origin, &e.config, n)
+		tools, err := all.list(len(i.given) + n)
+		i.add(tools, cmp.Or(down[n], err), e.origin, &e.config, n)
 		for _, p := range e.problems {
 			i.problem(e.origin, p)
 		}
 		if e.server != nil {
 			problems, lastWords := e.server.Report()
-			if all[n].err != nil {
+			if down[n] != nil {
 				i.inventory.Problems[len(i.inventory.Problems)-1].Stderr = lastWords
 			}
 			for _, p := range problems {
@@ -161,51 +152,34 @@ func (i *inspection) listEntries() {
 	}
 }
 
-// found is the answer of a toolset.
-type found struct {
-	tools []tool.Tool
-	err   error
-}
-
-// list returns the tools of a toolset, for all callers. A toolset that does not end with its
-// context is abandoned.
-func (i *inspection) list(set tool.Toolset) found {
-	done := make(chan found, 1)
-	go func() {
-		var l found
-		defer func() { done <- l }()
-		defer guard.Recover(&l.err, "the toolset "+set.Name()+" panics")
-		l.tools, l.err = set.Tools(i.by)
-	}()
-	late := make(chan struct{})
-	defer context.AfterFunc(i.ctx, func() { time.AfterFunc(ListTime/10, func() { close(late) }) })()
-	select {
-	case l := <-done:
-		return l
-	case <-late:
-		return found{err: context.Cause(i.ctx)}
-	}
-}
-
-// add adds the tools of a toolset. entry is its entry, which is number n of tools; nil: it has
-// none.
-func (i *inspection) add(l found, from Origin, entry *config.Tool, n int) {
-	if l.err != nil {
-		i.problem(from, reason(l.err))
-	}
-	for _, t := range l.tools {
-		if t == nil {
-			i.problem(from, "one of the tools is nil")
-			continue
+// refresh asks all servers for their tools, at once.
+func (i *inspection) refresh() (down []error) {
+	down = make([]error, len(i.box.entries))
+	var waiting sync.WaitGroup
+	for n, e := range i.box.entries {
+		if e.server != nil {
+			waiting.Go(func() { down[n] = e.server.Refresh(i.ctx) })
 		}
-		info, err := i.describe(t, entry, n)
+	}
+	waiting.Wait()
+	return down
+}
+
+// add adds the tools of a toolset. err says which are missing, or may be old. entry is its entry, which is number n
+// of tools; nil: it has none.
+func (i *inspection) add(tools []*tool.Registered, err error, from Origin, entry *config.Tool, n int) {
+	for _, one := range each(err) {
+		i.problem(from, reason(one))
+	}
+	for _, t := range tools {
+		info, err := i.describe(t.Tool, entry, n)
 		if err != nil {
-			i.problem(from, fmt.Sprintf("tool %s: %v; it is not offered", t.Name(), err))
+			i.problem(from, fmt.Sprintf("tool %s: %v; it is not offered", t.Definition.Name, err))
 			continue
 		}
 		info.Origin = from
 		i.inventory.Tools = append(i.inventory.Tools, info)
-		i.tools = append(i.tools, t)
+		i.tools = append(i.tools, t.Tool)
 	}
 }
 
@@ -233,9 +207,6 @@ func (i *inspection) describe(t tool.Tool, entry *config.Tool, n int) (info Tool
 	}
 	if info.Digest, err = tool.Digest(d); err != nil {
 		return info, err
-	}
-	if _, err := tool.CompileSchema(d.Parameters); err != nil {
-		return info, fmt.Errorf("the schema of its arguments: %w", err)
 	}
 	info.Streaming = tool.Streams(t)
 	if timed, ok := tool.As[tool.Timed](t); ok && timed.Timeout() > 0 {

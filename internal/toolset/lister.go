@@ -110,3 +110,10 @@ func (s *Lister) entries() ([]*tool.Registered, error) {
 	all, err := tool.JoinEntries(lists...)
 	return all, errors.Join(append(errs, err)...)
 }
+
+// list returns the known tools of toolset n. The error says what is missing or possibly outdated.
+func (s *Lister) list(n int) ([]*tool.Registered, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.all[n].entries, s.all[n].err
+}
