@@ -20,63 +20,32 @@ func keyOf(tools []Tool) sliceKey {
 	return sliceKey{&tools[0], len(tools)}
 }
 
-// sliceCache keeps values computed from slices of tools. Such a slice never changes (see
-// [Toolset]), and its address is not reused while the cache refers to it. The zero value is
-// empty.
-type sliceCache[V any] struct {
+// cache keeps values made of tools, by a key that identifies these. A slice of tools never changes (see
+// [Toolset]), and its address is not reused while the cache refers to it. The zero value is empty.
+type cache[K comparable, V any] struct {
 	mu     sync.Mutex
-	values map[sliceKey]V
+	values map[K]V
 	size   int
 }
 
-func (c *sliceCache[V]) load(tools []Tool) (V, bool) {
+func (c *cache[K, V]) load(key K) (V, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	v, ok := c.values[keyOf(tools)]
+	v, ok := c.values[key]
 	return v, ok
 }
 
-// store keeps v, unless another goroutine has stored a value before, and returns the value
-// kept.
-func (c *sliceCache[V]) store(tools []Tool, v V) V {
+// store keeps v, which holds n tools, unless another goroutine has stored a value before, and returns
+// the value kept.
+func (c *cache[K, V]) store(key K, n int, v V) V {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	key := keyOf(tools)
 	if first, ok := c.values[key]; ok {
 		return first
 	}
-	if c.size += 1 + len(tools); c.values == nil || c.size > maxCached {
-		c.values, c.size = map[sliceKey]V{}, 1+len(tools)
+	if c.size += 1 + n; c.values == nil || c.size > maxCached {
+		c.values, c.size = map[K]V{}, 1+n
 	}
 	c.values[key] = v
-	return v
-}
-
-// textCache keeps values by a key that callers write into a buffer of their own. The zero
-// value is empty.
-type textCache[V any] struct {
-	mu     sync.Mutex
-	values map[string]V
-	size   int
-}
-
-func (c *textCache[V]) load(key []byte) (V, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	v, ok := c.values[string(key)]
-	return v, ok
-}
-
-// store is that of [sliceCache]; size is how many tools v holds.
-func (c *textCache[V]) store(key []byte, size int, v V) V {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if first, ok := c.values[string(key)]; ok {
-		return first
-	}
-	if c.size += 1 + size; c.values == nil || c.size > maxCached {
-		c.values, c.size = map[string]V{}, 1+size
-	}
-	c.values[string(key)] = v
 	return v
 }

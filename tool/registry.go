@@ -38,8 +38,8 @@ type Registry struct {
 	sets        []*member
 	static      map[string]*found // tools of static toolsets, by name
 	definitions *definitions
-	lists       textCache[*list] // by the indexes of the dynamic toolsets
-	indexes     atomic.Uint64    // made so far
+	lists       cache[string, *list] // by the indexes of the dynamic toolsets
+	indexes     atomic.Uint64        // made so far
 	// dynamic reports whether any toolset has to be called each time. If not, Tools
 	// returns all and allErr to every caller.
 	dynamic bool
@@ -51,7 +51,7 @@ type Registry struct {
 type member struct {
 	set   Toolset
 	name  string
-	cache sliceCache[*index] // of a dynamic toolset
+	cache cache[sliceKey, *index] // of a dynamic toolset
 	// Of a static toolset:
 	static bool
 	index  *index
@@ -134,10 +134,10 @@ func (r *Registry) list(ctx agent.ReadonlyContext) (*list, error) {
 		indexes = append(indexes, i)
 		key = binary.AppendUvarint(key, i.id)
 	}
-	all, ok := r.lists.load(key)
+	all, ok := r.lists.load(string(key))
 	if !ok {
 		all = r.join(indexes)
-		all = r.lists.store(key, len(all.tools), all)
+		all = r.lists.store(string(key), len(all.tools), all)
 	}
 	return all, errors.Join(errs...)
 }
@@ -218,7 +218,7 @@ func (r *Registry) ask(m *member, ctx agent.ReadonlyContext) (_ *index, err erro
 	if err != nil {
 		return nil, fmt.Errorf("toolset %q: %w", m.name, err)
 	}
-	if i, ok := m.cache.load(tools); ok {
+	if i, ok := m.cache.load(keyOf(tools)); ok {
 		return i, nil
 	}
 	i, err := newIndex(m.name, tools)
@@ -226,7 +226,7 @@ func (r *Registry) ask(m *member, ctx agent.ReadonlyContext) (_ *index, err erro
 		return nil, err
 	}
 	i.id = r.indexes.Add(1)
-	return m.cache.store(tools, i), nil
+	return m.cache.store(keyOf(tools), len(tools), i), nil
 }
 
 // Static returns the tools that do not depend on anything: the tools of toolsets that are

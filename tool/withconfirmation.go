@@ -83,7 +83,7 @@ type confirmed struct {
 	static bool // then tools and err are the results of Tools
 	tools  []Tool
 	err    error
-	cache  sliceCache[[]Tool] // wrapped, by the slice that Toolset returned
+	cache  cache[sliceKey, []Tool] // wrapped, by the slice that Toolset returned
 }
 
 func (c *confirmed) isStatic() bool { return c.static }
@@ -100,7 +100,7 @@ func (c *confirmed) resolve(ctx agent.ReadonlyContext) ([]Tool, error) {
 	if err != nil {
 		return nil, err
 	}
-	if wrapped, ok := c.cache.load(tools); ok {
+	if wrapped, ok := c.cache.load(keyOf(tools)); ok {
 		return wrapped, nil
 	}
 	wrapped := make([]Tool, len(tools))
@@ -115,7 +115,7 @@ func (c *confirmed) resolve(ctx agent.ReadonlyContext) ([]Tool, error) {
 			return nil, fmt.Errorf("toolset %q has no tool %q to require confirmation for; check its spelling", c.Name(), missing)
 		}
 	}
-	return c.cache.store(tools, wrapped), nil
+	return c.cache.store(keyOf(tools), len(tools), wrapped), nil
 }
 
 func (c *confirmed) wrap(t Tool) Tool {

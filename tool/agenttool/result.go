@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
@@ -103,12 +102,9 @@ func (g *gathered) add(p *a2a.Part, limit int) {
 	case p.Text() != "":
 		text := strings.ToValidUTF8(p.Text(), "\uFFFD")
 		if room := max(0, limit-g.size); len(text) > room {
-			cut := room
-			for cut > 0 && !utf8.RuneStart(text[cut]) {
-				cut--
-			}
-			g.omitted += len(text) - cut
-			text = text[:cut]
+			kept := strings.ToValidUTF8(text[:room], "") // without a part of a character
+			g.omitted += len(text) - len(kept)
+			text = kept
 		}
 		g.text.WriteString(text)
 		g.size += len(text)
@@ -180,12 +176,9 @@ func partsOf(p *a2a.Part) []agent.Part {
 	case p.Text() != "":
 		var all []agent.Part
 		for text := strings.ToValidUTF8(p.Text(), "\uFFFD"); text != ""; {
-			n := min(len(text), maxPiece)
-			for n < len(text) && n > 0 && !utf8.RuneStart(text[n]) {
-				n--
-			}
-			all = append(all, agent.Part{Text: text[:n], MediaType: out.MediaType})
-			text = text[n:]
+			piece := strings.ToValidUTF8(text[:min(len(text), maxPiece)], "") // without a part of a character
+			all = append(all, agent.Part{Text: piece, MediaType: out.MediaType})
+			text = text[len(piece):]
 		}
 		return all
 	case p.Data() != nil:

@@ -80,15 +80,12 @@ func (s *splitter) add(number int, line string) {
 		return
 	}
 	for line != "" {
-		n := min(len(line), lineSize)
-		for n < len(line) && !utf8.RuneStart(line[n]) {
-			n--
-		}
-		if s.text.Len() > 0 && s.text.Len()+n > passageSize {
+		piece := strings.ToValidUTF8(line[:min(len(line), lineSize)], "") // without a part of a character
+		if s.text.Len() > 0 && s.text.Len()+len(piece) > passageSize {
 			s.flush()
 		}
-		s.append(number, line[:n])
-		line = line[n:]
+		s.append(number, piece)
+		line = line[len(piece):]
 	}
 }
 
