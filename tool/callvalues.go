@@ -10,7 +10,7 @@ import (
 // CallValues are the values of a context for the call that runs in it. Each field is for the
 // function named beside it; nil means that the context has none.
 type CallValues struct {
-	Checked      *Checked                           // ArgsChecked
+	Checked      *Checked                           // Schema.CheckCall
 	Confirmer    Confirmer                          // RequestConfirmation
 	Confirmation *toolconfirmation.ToolConfirmation // Confirmation
 	Checkpointer Checkpointer                       // Checkpoint

@@ -86,15 +86,16 @@ func (s *Schema) Check(args map[string]any) (Checked, error) {
 	return Checked{schema: s, args: args}, nil
 }
 
-// ArgsChecked reports whether exactly these arguments have been checked against exactly
-// this schema: maps are compared by identity. If the caller has not checked them, or a
-// wrapper has replaced them, it returns false and the tool checks them itself.
-func ArgsChecked(ctx context.Context, schema, args map[string]any) bool {
-	if ctx == nil {
-		return false
+// CheckCall is [Schema.Validate] for the arguments of the call that runs in ctx. It checks nothing if its
+// caller has checked exactly these arguments against exactly this schema: maps are compared by identity,
+// so that arguments which a wrapper has replaced are checked.
+func (s *Schema) CheckCall(ctx context.Context, args map[string]any) error {
+	if ctx != nil && s != nil && args != nil {
+		if c := callValues(ctx).Checked; c != nil && c.schema != nil && same(c.args, args) && same(c.schema.source, s.source) {
+			return nil
+		}
 	}
-	c := callValues(ctx).Checked
-	return c != nil && c.schema != nil && args != nil && same(c.args, args) && same(c.schema.source, schema)
+	return s.Validate(args)
 }
 
 func same(a, b map[string]any) bool {

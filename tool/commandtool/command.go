@@ -158,10 +158,8 @@ func (t *command) prepare(ctx context.Context, args map[string]any) (c child.Com
 	if args == nil {
 		args = map[string]any{}
 	}
-	if !tool.ArgsChecked(ctx, t.schema, args) {
-		if err := t.compiled.Validate(args); err != nil {
-			return c, nil, err
-		}
+	if err := t.compiled.CheckCall(ctx, args); err != nil {
+		return c, nil, err
 	}
 	c = child.Command{Env: t.environment(), Dir: t.config.Dir, Stdout: true, Stderr: true, Grace: t.config.Grace}
 	defer func() {

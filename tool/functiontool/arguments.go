@@ -58,10 +58,8 @@ func (a *arguments) decode(ctx context.Context, args map[string]any, to any) err
 	if args == nil {
 		args = map[string]any{}
 	}
-	if !tool.ArgsChecked(ctx, a.schema, args) {
-		if err := a.compiled.Validate(args); err != nil {
-			return err
-		}
+	if err := a.compiled.CheckCall(ctx, args); err != nil {
+		return err
 	}
 	if a.defaults {
 		args, _ = a.filled(a.schema, args).(map[string]any)

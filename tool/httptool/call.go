@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptrace"
-	"sync/atomic"
 
 	"github.com/google/uuid"
 
@@ -27,10 +25,8 @@ const maxCause = 300
 
 // call sends the request and returns its outcome.
 func (t *request) call(ctx tool.Context, args map[string]any) (*tool.Result, error) {
-	if !tool.ArgsChecked(ctx, t.parameters, args) {
-		if err := t.schema.Validate(args); err != nil {
-			return nil, err
-		}
+	if err := t.schema.CheckCall(ctx, args); err != nil {
+		return nil, err
 	}
 	timed, cancel := deadline.WithTimeoutCause(ctx, t.config.Timeout, errTimeout)
 	defer cancel()
@@ -42,14 +38,10 @@ func (t *request) call(ctx tool.Context, args map[string]any) (*tool.Result, err
 	if h := t.config.IdempotencyHeader; h != "" {
 		r.Header.Set(h, idempotencyKey(ctx.TaskID(), ctx.FunctionCallID()))
 	}
-	// From the moment that there is a connection, bytes may be written to it.
-	var connected atomic.Bool
-	r = r.WithContext(httptrace.WithClientTrace(timed, &httptrace.ClientTrace{
-		GotConn: func(httptrace.GotConnInfo) { connected.Store(true) },
-	}))
-	resp, err := t.config.Client.do(r)
+	trace := &egress.Trace{}
+	resp, err := t.config.Client.do(r.WithContext(egress.ContextWithTrace(timed, trace)))
 	if err != nil {
-		return nil, t.unanswered(timed, "", err, connected.Load(), s)
+		return nil, t.unanswered(timed, "", err, trace.Sent.Load(), s)
 	}
 	a := &answer{
 		tool: t, status: resp.StatusCode, header: resp.Header, secrets: s,

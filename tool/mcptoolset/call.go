@@ -27,10 +27,8 @@ func (t *Toolset) call(ctx tool.Context, r *remote, args map[string]any) ([]*too
 	if args == nil {
 		args = map[string]any{}
 	}
-	if !tool.ArgsChecked(ctx, r.parameters, args) {
-		if err := r.compiled.Validate(args); err != nil {
-			return nil, err
-		}
+	if err := r.compiled.CheckCall(ctx, args); err != nil {
+		return nil, err
 	}
 	in, responses, err := resumed(ctx)
 	if err != nil {

@@ -172,22 +172,19 @@ func (t *Toolset) Refresh(ctx context.Context) error {
 // shortened.
 type Status struct {
 	Connected bool
-	Server    string    // the name and version that the server gives itself
-	Protocol  string    // version of MCP that is spoken
-	Err       error     // why there is no connection; nil if none was needed yet
-	LastWords []string  // the last lines that the process which ended last wrote to stderr
-	RetryAt   time.Time // not before then is the server tried again
-	Checked   time.Time // when the server listed its tools; zero: not in this process
-	Offered   int       // tools
-	Calls     int       // that run, or wait for another of their caller
-	Problems  []string  // with the tools, and with the cache file
+	Server    string   // the name and version that the server gives itself
+	Err       error    // why there is no connection; nil if none was needed yet
+	LastWords []string // the last lines that the process which ended last wrote to stderr
+	Offered   int      // tools
+	Calls     int      // that run, or wait for another of their caller
+	Problems  []string // with the tools, and with the cache file
 }
 
 // Status returns the known state without asking the server.
 func (t *Toolset) Status() Status {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	s := Status{LastWords: t.lastWords, RetryAt: t.retryAt, Checked: t.checked, Calls: t.waiting}
+	s := Status{LastWords: t.lastWords, Calls: t.waiting}
 	if t.down != nil {
 		s.Err = errors.New(t.text(t.down))
 	}
@@ -203,11 +200,8 @@ func (t *Toolset) Status() Status {
 	}
 	if t.session != nil {
 		s.Connected = true
-		if r := t.session.client.InitializeResult(); r != nil {
-			s.Protocol = visible.Clip(r.ProtocolVersion, 40)
-			if r.ServerInfo != nil {
-				s.Server = visible.Clip(strings.TrimSpace(r.ServerInfo.Name+" "+r.ServerInfo.Version), 200)
-			}
+		if r := t.session.client.InitializeResult(); r != nil && r.ServerInfo != nil {
+			s.Server = visible.Clip(strings.TrimSpace(r.ServerInfo.Name+" "+r.ServerInfo.Version), 200)
 		}
 	}
 	return s
