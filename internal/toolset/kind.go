@@ -64,6 +64,15 @@ func (w *maker) approval(c *config.Tool) *bool {
 	return &yes
 }
 
+// headers returns the headers of an entry, with the secrets that they name.
+func (w *maker) headers(c *config.Tool) map[string]func() (string, error) {
+	all := map[string]func() (string, error){}
+	for name, template := range c.Header {
+		all[name] = w.secrets.filled(template)
+	}
+	return all
+}
+
 // environment returns the environment of a process that an entry starts: the variables that
 // every such process gets and those of the entry, and the names of the secrets in others.
 func (w *maker) environment(own map[string]config.Value) (texts, secrets map[string]string) {

@@ -20,10 +20,7 @@ func buildAgent(w *maker, e *entry) (key string, err error) {
 	own := config.Own[config.AgentTool](c)
 	out := agenttool.Config{
 		Name: c.Name, Description: c.Description, Card: own.Card, Depth: own.Depth, Timeout: c.Timeout,
-		Allow: c.Networks, Own: w.own, Approve: w.approval(c), Logger: w.log, Header: map[string]func() (string, error){},
-	}
-	for name, template := range c.Header {
-		out.Header[name] = w.secrets.filled(template)
+		Allow: c.Networks, Own: w.own, Approve: w.approval(c), Logger: w.log, Header: w.headers(c),
 	}
 	if own.Bearer != "" {
 		if _, has := out.Header["Authorization"]; has {

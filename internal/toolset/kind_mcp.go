@@ -30,10 +30,7 @@ func buildMCP(w *maker, e *entry) (key string, err error) {
 	out.Identity = string(identity)
 	if c.URL != "" {
 		key = "url"
-		out.HTTP = &mcptoolset.HTTP{URL: c.URL, Header: map[string]func() (string, error){}, Allow: c.Networks, Own: w.own}
-		for name, template := range c.Header {
-			out.HTTP.Header[name] = w.secrets.filled(template)
-		}
+		out.HTTP = &mcptoolset.HTTP{URL: c.URL, Header: w.headers(c), Allow: c.Networks, Own: w.own}
 	} else {
 		key = "command"
 		out.Command = &mcptoolset.Command{Argv: c.Argv, Dir: c.Dir, Secrets: map[string]func() (string, error){}}

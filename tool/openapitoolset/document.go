@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"io"
 	"net/url"
-	"os"
 	"strconv"
 	"strings"
 
 	"github.com/go-openapi/jsonpointer"
 
+	"a2a-server/internal/privatefile"
 	"a2a-server/internal/strictjson"
 	"a2a-server/internal/strictyaml"
 	"a2a-server/internal/visible"
@@ -106,15 +106,8 @@ func read(c *Config) ([]byte, error) {
 	}
 	raw := c.Spec
 	if c.Path != "" {
-		if err := strictyaml.Stat(c.Path); err != nil {
-			return nil, fmt.Errorf("spec: %s: %w", visible.Quote(c.Path, 300), err)
-		}
-		f, err := os.Open(c.Path)
-		if err != nil {
-			return nil, fmt.Errorf("spec: %w", err)
-		}
-		defer f.Close() //nolint:errcheck // nothing was written
-		if raw, err = io.ReadAll(io.LimitReader(f, MaxSpec+1)); err != nil {
+		var err error
+		if raw, err = privatefile.ReadAny(c.Path, MaxSpec); err != nil {
 			return nil, fmt.Errorf("spec: %w", err)
 		}
 	}

@@ -36,7 +36,7 @@ func TestRefused(t *testing.T) {
 		{"no document", openapitoolset.Config{}, []string{"spec:", "path"}},
 		{"two documents", openapitoolset.Config{Spec: one(""), Path: "x"}, []string{"spec:", "path"}},
 		{"no file", openapitoolset.Config{Path: "testdata/none.yaml"}, []string{"none.yaml"}},
-		{"a folder", openapitoolset.Config{Path: "testdata"}, []string{"folder"}},
+		{"a folder", openapitoolset.Config{Path: "testdata"}, []string{"not a regular file"}},
 		{"empty", spec(" "), []string{"spec:"}},
 		{"an array", spec("[]"), []string{"must be an object"}},
 		{"text", spec("hello"), []string{"must be an object"}},
