@@ -209,6 +209,15 @@ func TestBrokenAnswers(t *testing.T) {
 	}
 }
 
+// Bytes of a tool that are not UTF-8 are sent as in 1.0.
+func TestAnswersKeepBytes(t *testing.T) {
+	t.Parallel()
+	const raw = "{\"task\":{\"artifacts\":[{\"parts\":[{\"text\":\"\xff\"}]}]}}"
+	if got, err := v03.AppendEvent(nil, []byte(raw), v03.JSONRPC); err != nil || !strings.Contains(string(got), "\xff") {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
 // Answers are written by this server; still, nothing panics, and what comes out is JSON.
 func FuzzAppendEvent(f *testing.F) {
 	for _, seed := range []string{

@@ -3,6 +3,7 @@ package strictjson
 import (
 	"bytes"
 	"strconv"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -25,7 +26,7 @@ func Read(raw []byte, read func(r Reader) bool) error {
 // ReadTrusted is [Read] for JSON that this program has written or checked. It refuses only what is not
 // JSON.
 func ReadTrusted(raw []byte, read func(r Reader) bool) error {
-	d := newDecoder(raw, jsontext.AllowDuplicateNames(true))
+	d := newDecoder(raw, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	defer d.free()
 	d.trusted = true
 	return d.read(read)
@@ -118,10 +119,10 @@ func (r Reader) AppendText(dst []byte) ([]byte, bool) {
 	switch {
 	case err != nil || quoted[0] != '"':
 		return dst, false
-	case bytes.IndexByte(quoted, '\\') < 0:
+	case bytes.IndexByte(quoted, '\\') < 0 && utf8.Valid(quoted):
 		return append(dst, quoted[1:len(quoted)-1]...), true
 	}
-	dst, _ = jsontext.AppendUnquote(dst, quoted) // it is valid
+	dst, _ = jsontext.AppendUnquote(dst, quoted) // invalid UTF-8 becomes U+FFFD
 	return dst, true
 }
 

@@ -45,6 +45,11 @@ func TestEncode(t *testing.T) {
 		}
 	}
 	compareEncoded(t, `{"statusUpdate":{"taskId":null,"status":{"message":null},"metadata":null}}`)
+	out, err := encode([]byte("{\"task\":{\"id\":\"\xff\"}}"), streamResponse) // of a tool
+	var got a2apb.StreamResponse
+	if err != nil || proto.Unmarshal(out, &got) != nil || got.GetTask().GetId() != "\ufffd" {
+		t.Errorf("bytes that are not UTF-8 are encoded as %v, %v", &got, err)
+	}
 	compareEncoded(t, `{"task":{"artifacts":null,"history":[null]}}`)
 }
 
