@@ -1,8 +1,6 @@
 package deploy
 
 import (
-	"compress/gzip"
-	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -108,74 +106,46 @@ func (m *machine) do(heading string) string {
 }
 
 // What docs/operations.md says about installing, upgrading and restoring can be done as it
-// says, also with the data of earlier formats; what was asked before is decided after.
+// says; what was asked before is decided after.
 func TestOperations(t *testing.T) {
 	t.Parallel()
-	for _, data := range []string{"", "format4.db.gz"} {
-		t.Run("from "+data, func(t *testing.T) {
-			t.Parallel()
-			m := newMachine(t)
-			if data != "" {
-				unzip(t, "../store/boltstore/testdata/"+data, filepath.Join(m.root, "var", "lib", "a2a-server", "tasks.db"))
-			}
-			base := "http://" + m.listen
-			if said := m.do("Install without the package"); !strings.HasSuffix(said, "the configuration is valid\nready\n") {
-				t.Errorf("the installation says %q", said)
-			}
-			if status, answer := call(t, once(), http.MethodGet, base+"/tasks", nil); status != http.StatusUnauthorized {
-				t.Errorf("without a key the server answers %d %s, want 401", status, answer)
-			}
-			alice := once()
-			alice.Transport = withKey{alice.Transport, strings.TrimSpace(read(t, filepath.Join(m.root, "alice.key")))}
-			asked := send(t, alice, base, message("m1", "/transfer_money amount=5 to=bob", nil))
-			if said := m.do("Upgrade, and no way back"); !strings.HasSuffix(said, "the configuration is valid, as far as is known here\nready\n") {
-				t.Errorf("the upgrade says %q", said)
-			}
-			m.do("Back up")
-			end := ".a1"
-			for _, id := range []string{"m2", "m3"} { // the second one after the backup, which knows nothing of it, is back
-				if done := send(t, alice, base, approval(id, asked, end)); done.Status.State != "TASK_STATE_COMPLETED" {
-					t.Errorf("after the upgrade the task is %s, want completed", done.Status.State)
-				}
-				if id == "m3" {
-					break
-				}
-				said := m.do("Restore")
-				again := regexp.MustCompile(regexp.QuoteMeta(asked.ID[len(asked.ID)-8:]) + `(\.a2-\w+)`).FindStringSubmatch(said)
-				if again == nil || !strings.HasSuffix(said, "continues.\n") {
-					t.Fatalf("the restoration says %q", said)
-				}
-				end = again[1]
-			}
-			if said := m.do("Logs"); strings.Count(said, "\n") != 3 {
-				t.Errorf("the log has %q, want one line for each of three starts", said)
-			}
-			if out, err := m.try("systemctl reload a2a-server && a2a-server keys revoke alice --file /etc/a2a-server/keys.yaml 2>/dev/null && ! systemctl reload a2a-server"); err != nil || !strings.Contains(out, "differ") {
-				t.Errorf("a reload with another file of keys: %v, %s; want one that fails, as the server would not see it", err, out)
-			}
-			if out, err := m.try("A2A_SERVER_LISTEN=127.0.0.1:0 a2a-server serve --data /var/lib/a2a-server"); err == nil || !strings.Contains(out, "in use by another process") {
-				t.Errorf("a second server on the folder: %v, %s", err, out)
-			}
-		})
+	m := newMachine(t)
+	base := "http://" + m.listen
+	if said := m.do("Install without the package"); !strings.HasSuffix(said, "the configuration is valid\nready\n") {
+		t.Errorf("the installation says %q", said)
 	}
-}
-
-func unzip(t *testing.T, from, to string) {
-	t.Helper()
-	f, err := os.Open(from)
-	if err != nil {
-		t.Fatal(err)
+	if status, answer := call(t, once(), http.MethodGet, base+"/tasks", nil); status != http.StatusUnauthorized {
+		t.Errorf("without a key the server answers %d %s, want 401", status, answer)
 	}
-	defer func() { _ = f.Close() }()
-	zipped, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
+	alice := once()
+	alice.Transport = withKey{alice.Transport, strings.TrimSpace(read(t, filepath.Join(m.root, "alice.key")))}
+	asked := send(t, alice, base, message("m1", "/transfer_money amount=5 to=bob", nil))
+	if said := m.do("Another version"); !strings.HasSuffix(said, "the configuration is valid, as far as is known here\nready\n") {
+		t.Errorf("the upgrade says %q", said)
 	}
-	raw, err := io.ReadAll(zipped)
-	if err != nil {
-		t.Fatal(err)
+	m.do("Back up")
+	end := ".a1"
+	for _, id := range []string{"m2", "m3"} { // the second one after the backup, which knows nothing of it, is back
+		if done := send(t, alice, base, approval(id, asked, end)); done.Status.State != "TASK_STATE_COMPLETED" {
+			t.Errorf("after the upgrade the task is %s, want completed", done.Status.State)
+		}
+		if id == "m3" {
+			break
+		}
+		said := m.do("Restore")
+		again := regexp.MustCompile(regexp.QuoteMeta(asked.ID[len(asked.ID)-8:]) + `(\.a2-\w+)`).FindStringSubmatch(said)
+		if again == nil || !strings.HasSuffix(said, "continues.\n") {
+			t.Fatalf("the restoration says %q", said)
+		}
+		end = again[1]
 	}
-	if err := os.WriteFile(to, raw, 0o600); err != nil {
-		t.Fatal(err)
+	if said := m.do("Logs"); strings.Count(said, "\n") != 3 {
+		t.Errorf("the log has %q, want one line for each of three starts", said)
+	}
+	if out, err := m.try("systemctl reload a2a-server && a2a-server keys revoke alice --file /etc/a2a-server/keys.yaml 2>/dev/null && ! systemctl reload a2a-server"); err != nil || !strings.Contains(out, "differ") {
+		t.Errorf("a reload with another file of keys: %v, %s; want one that fails, as the server would not see it", err, out)
+	}
+	if out, err := m.try("A2A_SERVER_LISTEN=127.0.0.1:0 a2a-server serve --data /var/lib/a2a-server"); err == nil || !strings.Contains(out, "in use by another process") {
+		t.Errorf("a second server on the folder: %v, %s", err, out)
 	}
 }

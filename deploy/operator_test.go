@@ -8,16 +8,11 @@ import (
 	"testing"
 )
 
-// The whole of it: the image's files in a chroot, as their user, on data of an earlier
-// format, with Caddy in front; the server is stopped, its program replaced, and started
+// The whole of it: the image's files in a chroot, as their user, with Caddy in front; the server is stopped, its program replaced, and started
 // again, while Caddy runs on. What was asked before is decided after, by way of Caddy.
 func TestOperator(t *testing.T) {
 	t.Parallel()
 	i := unpack(t, chroot(t))
-	unzip(t, "../store/boltstore/testdata/format4.db.gz", filepath.Join(i.root, "data", "tasks.db"))
-	if out, err := exec.Command("chown", "-R", "65532:65532", filepath.Join(i.root, "data")).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
 	dir, listen, address := chroot(t), free(t), free(t)
 	client := certify(t, dir, listen)
 	settings := []string{"A2A_SERVER_LISTEN=" + address, "A2A_SERVER_PUBLIC_URL=" + public, "A2A_SERVER_AUTH_KEYS_FILE=/data/keys.yaml"}

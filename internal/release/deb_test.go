@@ -1,18 +1,14 @@
 package main
 
 import (
-	"compress/gzip"
-	"io"
 	"os"
-	"path/filepath"
 	"regexp"
 	"runtime"
 	"strings"
 	"testing"
 )
 
-// A package is installed on a machine with systemd, upgraded on a store of the format before and
-// with a call that waits, removed, installed again and purged. Configuration, keys and tasks stay
+// A package is installed on a machine with systemd, upgraded with a call that waits, removed, installed again and purged. Configuration, keys and tasks stay
 // as long as they should.
 func TestDeb(t *testing.T) {
 	t.Parallel()
@@ -25,7 +21,6 @@ func TestDeb(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	unzip(t, "../../store/boltstore/testdata/format4.db.gz", filepath.Join(dir, "format4.db"))
 	m := boot(t, dir)
 	const (
 		ready = "a2a-server health"
@@ -42,13 +37,11 @@ func TestDeb(t *testing.T) {
 	}
 	m.run("bash -c '. /usr/share/bash-completion/completions/a2a-server && complete -p a2a-server'")
 
-	m.run(`systemctl stop a2a-server
-		install -o a2a-server -g a2a-server -m 0600 format4.db /var/lib/a2a-server/tasks.db
-		sed -i s/agent.example.com/agent.example.org/ /etc/a2a-server/a2a-server.yaml`)
-	if said := m.document("Upgrade, and no way back", "1.0.0"); !strings.Contains(said, "not known here: admin socket") || !strings.HasSuffix(said, "the configuration is valid, as far as is known here\nready\n") {
+	m.run("sed -i s/agent.example.com/agent.example.org/ /etc/a2a-server/a2a-server.yaml")
+	if said := m.document("Another version", "1.0.0"); !strings.Contains(said, "not known here: admin socket") || !strings.HasSuffix(said, "the configuration is valid, as far as is known here\nready\n") {
 		t.Errorf("the upgrade says:\n%s", said)
 	}
-	m.run("grep agent.example.org /etc/a2a-server/a2a-server.yaml; cmp format4.db /var/backups/a2a-server/tasks.db")
+	m.run("grep agent.example.org /etc/a2a-server/a2a-server.yaml; test -s /var/backups/a2a-server/tasks.db")
 	before := m.run(pid)
 	said, _ = m.try(key + "a2a-server send '/transfer_money amount=250 to=alice'")
 	id := regexp.MustCompile(`approvals approve (\S+\.a1)`).FindStringSubmatch(said)
@@ -103,24 +96,4 @@ func (m *machine) document(heading, version string) string {
 	}
 	named := regexp.MustCompile(`a2a-server_\S+\.deb`)
 	return m.run(named.ReplaceAllString(commands, "a2a-server_"+version+"_"+runtime.GOARCH+".deb"))
-}
-
-func unzip(t *testing.T, from, to string) {
-	t.Helper()
-	f, err := os.Open(from)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = f.Close() }()
-	zipped, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	raw, err := io.ReadAll(zipped)
-	if err == nil {
-		err = os.WriteFile(to, raw, 0o600)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
 }
