@@ -12,8 +12,8 @@ import (
 	"a2a-server/internal/httpd"
 )
 
-// newServer returns the HTTP server: HTTP/1, and HTTP/2 also without TLS, for clients that
-// use it with prior knowledge. There is no write timeout, because streams are long; each write to a stream has its own.
+// newServer returns the HTTP server: HTTP/1, and HTTP/2 also without TLS, for clients that use it with
+// prior knowledge. There is no write timeout, because streams are long; each write to a stream has its own.
 func (s *Server) newServer(h http.Handler) *http.Server {
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)

@@ -352,7 +352,7 @@ func (w *writer) data(value []byte) (wrapped bool) {
 // marked adds metadata that says that the value of its part was wrapped.
 func (w *writer) marked(metadata []byte) {
 	all := map[string]json.RawMessage{}
-	if metadata != nil && json.Unmarshal(metadata, &all) != nil {
+	if !isNull(metadata) && json.Unmarshal(metadata, &all) != nil {
 		w.broken = true
 		return
 	}

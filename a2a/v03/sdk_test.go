@@ -236,7 +236,7 @@ func TestFinal(t *testing.T) {
 func TestDataIsWrapped(t *testing.T) {
 	t.Parallel()
 	for _, value := range []string{`[1,"x"]`, `"x"`, `1`, `null`, `true`, `{"value":1}`, `{}`} {
-		for _, metadata := range []string{"", `,"metadata":{}`, `,"metadata":{"a":1}`, `,"metadata":{"data_part_compat":false,"a":{}}`} {
+		for _, metadata := range []string{"", `,"metadata":{}`, `,"metadata":null`, `,"metadata":{"a":1}`, `,"metadata":{"data_part_compat":false,"a":{}}`} {
 			part := `{"data":` + value + metadata + `}`
 			raw := `{"message":{"messageId":"m","parts":[` + part + `],"role":"ROLE_USER"}}`
 			for _, form := range []v03.Form{v03.JSONRPC, v03.REST} {
