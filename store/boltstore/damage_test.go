@@ -410,7 +410,7 @@ func TestMarkKeepsDamagedValuesListed(t *testing.T) {
 	need(os.WriteFile(markOf(d.path), nil, 0o600))
 	d.db = must(boltstore.Open(d.path))
 	d.h = must(d.db.Handle())
-	if text, _ := d.db.Failed(); !strings.Contains(text, "2 values") {
+	if text, _ := d.db.Failed(); !strings.Contains(text, "read: 2;") {
 		t.Errorf("Failed() = %q, want that two values are damaged", text)
 	}
 	if tasks := d.list(t, store.Query{}); !slices.ContainsFunc(tasks, func(h store.Header) bool { return h.Task == rests && h.Damaged }) {

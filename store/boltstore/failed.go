@@ -26,7 +26,7 @@ type failed struct {
 }
 
 // remakes reports whether the derived buckets are to be made again: they are damaged, or may not fit the
-// tasks. What cannot be read stays in lists only as long as they are not.
+// tasks. Made again, they have no entries of what cannot be read, so sound buckets stay beside that.
 func (f *failed) remakes() bool { return f != nil && (f.derived != "" || !f.other && f.lost == 0) }
 
 // afterFailure checks every page of the file at path if an earlier process has left a mark beside it.
@@ -72,7 +72,7 @@ func afterFailure(path string) (*failed, error) {
 func (f *failed) text(path string) string {
 	lost := ""
 	if f.lost > 0 {
-		lost = fmt.Sprintf("%d values of tasks and rows of %s are damaged: each is an error where it is read; check the disk, and restore a backup to have them", f.lost, path)
+		lost = fmt.Sprintf("tasks and rows of %s that are damaged, and errors where they are read: %d; check the disk, and restore a backup to have them", path, f.lost)
 	}
 	switch {
 	case f.derived != "":
