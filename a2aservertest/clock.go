@@ -37,7 +37,9 @@ func (c *clock) advance(d time.Duration) {
 	defer c.mu.Unlock()
 	for end := c.now.Add(d); ; {
 		if len(c.timers) == 0 || c.timers[0].at.After(end) {
-			c.now = end
+			if end.After(c.now) { // another goroutine may move it, too
+				c.now = end
+			}
 			return
 		}
 		t := c.timers[0]
@@ -49,6 +51,14 @@ func (c *clock) advance(d time.Duration) {
 		t.run()
 		c.mu.Lock()
 	}
+}
+
+// sleep moves the clock, and then fires the timers that are over.
+func (c *clock) sleep(d time.Duration) {
+	c.mu.Lock()
+	c.now = c.now.Add(d)
+	c.mu.Unlock()
+	c.advance(0)
 }
 
 // end makes timers that are set from now on fire in real time.

@@ -133,6 +133,10 @@ func (s *Server) Text(t *a2a.Task) string {
 // background: use [Server.Wait] to wait for their effect on a task.
 func (s *Server) Advance(d time.Duration) { s.clock.advance(d) }
 
+// Sleep moves the server's clock as a machine does that has slept: what expires meanwhile expires at the
+// end, and nothing that follows from it begins before.
+func (s *Server) Sleep(d time.Duration) { s.clock.sleep(d) }
+
 // Now returns the server's time.
 func (s *Server) Now() time.Time { return s.clock.Now() }
 

@@ -292,12 +292,16 @@ func TestSleepsDuringALook(t *testing.T) {
 		if task == nil {
 			return answers(method, params)
 		}
+		n := asleep.Add(1)
+		if n > 3 { // the test may have ended, and the server with it
+			return answers(method, params)
+		}
 		if len(dialect.ReadWaiting(s.Get(task.ID).Status.Message)) == 0 {
 			t.Error("the status has changed")
 		}
-		if asleep.Add(1) <= 2 {
+		if n <= 2 {
 			l.looks.Add(1)
-			s.Advance(25 * time.Hour) // a look takes ten seconds at most
+			s.Sleep(25 * time.Hour) // a look takes ten seconds at most
 			return nil
 		}
 		return answers(method, params)
