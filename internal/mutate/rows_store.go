@@ -4,7 +4,7 @@ func storeRows() []row {
 	return []row{
 		{"store", "Batch.Fits", zero("more Owner"), "store/memstore TestStore/bound/at once", "a task that would exceed a bound of the disk is not made"},
 		{"store", "Batch.validateShape", never("Disk"), "store/memstore TestStore/refused/shapes that the contract does not have", "nothing but a new task is refused for the disk"},
-		{"store", "Next", always("Public"), "store/memstore TestStore/model", "private events have no public number"},
+		{"store", "Next", always("Public"), "store/memstore TestStore/model/seed 0", "private events have no public number"},
 		{"store", "Next", before("n.Fence TakeFence", "if b.IsAside() { n.Rev++ }"), "store/memstore TestStore/aside/next to a turn that runs", "an aside conflicts with no turn"},
 		{"store", "Next", never("Owner nil"), "store/memstore TestStore/scope/what is foreign is not found", "nobody writes to a stranger's task"},
 		{"store", "Watchers.Wake", always("one"), "store/memstore TestStore/watch/foreign and other tasks, rows and kinds", "nobody is woken for a stranger's row"},
@@ -31,7 +31,7 @@ func storeRows() []row {
 		{"store/boltstore/internal/writer", "round.note", returns(), "store/boltstore TestBackupWhileWritten", "a backup is of one moment"},
 		{"store/boltstore/internal/layout", "ReadValue", never("Compressed"), "store/boltstore TestFormat", "a compressed value is read as it was written"},
 		{"store/boltstore/internal/layout", "Reader.Head", never("take"), "store/boltstore TestDamagedLogValue", "a value that is passed over is the one that was written"},
-		{"store/boltstore/internal/writer", "round.apply", never("more"), "store/boltstore TestSuite/model", "the header counts the due rows of asides"},
+		{"store/boltstore/internal/writer", "round.apply", never("more"), "store/boltstore TestSuite/model/seed 0", "the header counts the due rows of asides"},
 		{"store/boltstore/internal/writer", "round.checkParked", zero("opened Key"), "store/boltstore TestSuite/bound/in one queue", "tasks that are made at once are not more than may wait in a context"},
 		{"store/boltstore/internal/writer", "round.claim", never("ErrDataLoss"), "store/boltstore TestClaimPassesDamaged", "a damaged task keeps no other from being recovered"},
 		{"store/boltstore/internal/writer", "round.used", zero("grown uint64"), "store/boltstore TestSuite/bound/in one queue", "tasks that are made at once use no more of the disk than their owner may"},

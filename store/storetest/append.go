@@ -12,15 +12,6 @@ import (
 	"a2a-server/store"
 )
 
-func appendCases() []testCase {
-	return []testCase{
-		{"read back byte for byte", testReadBack},
-		{"limits of a page", testPageLimits},
-		{"one bad batch among many fails alone", testOneBadBatch},
-		{"views are kept", testViewsAreKept},
-	}
-}
-
 // sample has events of every form.
 func sample() []store.Event {
 	binary := make([]byte, 256)
@@ -156,13 +147,6 @@ func testViewsAreKept(t *testing.T, f *fixture) {
 	same(t, []store.Row{row(b.Task, "kind", "key", 1, "value")}, rows, "kept rows")
 	if string(due[0].Payload) != "payload" || string(audit[0].Data) != "entry" || string(head.Snapshot) != "snapshot" {
 		t.Errorf("kept due %q, audit %q, snapshot %q, want payload, entry, snapshot", due[0].Payload, audit[0].Data, head.Snapshot)
-	}
-}
-
-func contextCases() []testCase {
-	return []testCase{
-		{"ended before", testContextEnded},
-		{"ends afterwards or meanwhile", testContextEndsLater},
 	}
 }
 

@@ -9,13 +9,6 @@ import (
 	"a2a-server/store"
 )
 
-func asideCases() []testCase {
-	return []testCase{
-		{"next to a turn that runs", testAsideTurn},
-		{"while the task is being deleted", testAsideDeleting},
-	}
-}
-
 // A turn streams and changes while the other handle puts asides: neither ever conflicts,
 // and nothing of either is lost.
 func testAsideTurn(t *testing.T, f *fixture) {

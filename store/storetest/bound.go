@@ -8,15 +8,6 @@ import (
 	"a2a-server/store"
 )
 
-func boundCases() []testCase {
-	return []testCase{
-		{"parked: what counts", testParked},
-		{"at once", testBoundsAtOnce},
-		{"in one queue", testBoundsInOneQueue},
-		{"a duplicate is none too many", testBoundedDuplicate},
-	}
-}
-
 // createParked is a create that is bounded.
 func createParked(limit uint32, contextID string) *store.Batch {
 	b := createNamed(alice(), contextID)

@@ -10,15 +10,6 @@ import (
 	"a2a-server/store"
 )
 
-func claimCases() []testCase {
-	return []testCase{
-		{"live tasks of an older epoch", testClaim},
-		{"after a reopen by both at once", testClaimAfterReopen},
-		{"against a running turn", testClaimRunning},
-		{"leases", testLeases},
-	}
-}
-
 func mustClaim(t *testing.T, h store.Handle, limit int) []store.Header {
 	t.Helper()
 	headers, err := h.Claim(t.Context(), limit)

@@ -8,17 +8,6 @@ import (
 	"a2a-server/store"
 )
 
-func closeCases() []testCase {
-	return []testCase{
-		{"a handle", testCloseHandle},
-		{"queued batches are answered", testCloseQueued},
-		{"against appends", testCloseRace},
-		{"the backend", testCloseBackend},
-		{"health", testHealth},
-		{"rebuild changes nothing", testRebuild},
-	}
-}
-
 // checkClosed checks that h answers nothing any more.
 func checkClosed(t *testing.T, h store.Handle, id store.TaskID) {
 	t.Helper()

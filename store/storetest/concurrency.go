@@ -9,13 +9,6 @@ import (
 	"a2a-server/store"
 )
 
-func concurrencyCases() []testCase {
-	return []testCase{
-		{"one task", testOneTask},
-		{"everything at once", testEverythingAtOnce},
-	}
-}
-
 // All goroutines append to the same task: receipts must be a partition of the log, and each
 // batch contiguous.
 func testOneTask(t *testing.T, f *fixture) {

@@ -10,18 +10,6 @@ import (
 	"a2a-server/store"
 )
 
-func contextRowCases() []testCase {
-	return []testCase{
-		{"queries", testContextRowQueries},
-		{"a bound", testContextRowBound},
-		{"deleted with the last task", testContextRowsDeleted},
-		{"deleted while the context is used", testContextRowsDeletedMeanwhile},
-		{"the last tasks deleted at once", testContextRowsDeletedAtOnce},
-		{"the last deletion interrupted", testContextRowsDeleteInterrupted},
-		{"count as disk usage", testContextRowsDisk},
-	}
-}
-
 // ofContext makes changes of rows changes of rows of the context.
 func ofContext(changes ...store.RowChange) []store.RowChange {
 	for i := range changes {

@@ -10,14 +10,6 @@ import (
 	"a2a-server/store"
 )
 
-func cursorCases() []testCase {
-	return []testCase{
-		{"of another list", testForeignCursor},
-		{"garbage", testGarbageCursor},
-		{"outlives handle and page size", testCursorLasts},
-	}
-}
-
 // listed has three tasks and six rows in every scope that is asked.
 func listed(t *testing.T, f *fixture) (id store.TaskID) {
 	t.Helper()

@@ -9,14 +9,6 @@ import (
 	"a2a-server/store"
 )
 
-func decisionCases() []testCase {
-	return []testCase{
-		{"one of fifty wins with the rev read again", testOneRetriedDecisionWins},
-		{"one of fifty wins in one queue", testOneQueuedDecisionWins},
-		{"one of fifty puts a row of a scope", testOneScopeRowWins},
-	}
-}
-
 // pendingTask is a parked task with a row that waits for its decision.
 func pendingTask() *store.Batch {
 	return with(createIn(store.Parked, alice(), public("asked")), put("kind", "call", 0, "pending", indexed("index", "alice")), dueAt(5000, "call", "deadline"))

@@ -9,18 +9,6 @@ import (
 	"a2a-server/store"
 )
 
-func dedupCases() []testCase {
-	return []testCase{
-		{"a duplicate names the first task", testDuplicate},
-		{"at once and in one queue", testConcurrentDuplicates},
-		{"a failed create leaves no key", testFailedDedup},
-		{"an hour", testDedupHour},
-		{"whatever the clock says", testDedupClock},
-		{"one owner flushes nobody else", testDedupFlood},
-		{"a row of the message outlives the window", testMessageRow},
-	}
-}
-
 func createWith(key store.Hash) *store.Batch { return with(create(alice(), public("once")), key) }
 
 // duplicateOf returns a check that an error names the first task; it is for any goroutine.

@@ -11,14 +11,6 @@ import (
 	"a2a-server/store"
 )
 
-func deleteCases() []testCase {
-	return []testCase{
-		{"nothing is left but the audit", testDeleteAll},
-		{"interrupted", testDeleteInterrupted},
-		{"by both handles at once", testDeleteTwice},
-	}
-}
-
 // longTask is a final task with hundreds of commits, rows and snapshots, and a due row.
 func longTask(t *testing.T, f *fixture, commits int) (id store.TaskID, rev uint64) {
 	t.Helper()

@@ -10,14 +10,6 @@ import (
 	"a2a-server/store"
 )
 
-func diskCases() []testCase {
-	return []testCase{
-		{"what an owner uses", testDiskOfOwner},
-		{"many tasks", testDiskOfManyTasks},
-		{"the store as a whole", testDiskOfAll},
-	}
-}
-
 // noBound is above all that a test writes.
 const noBound = 1 << 40
 

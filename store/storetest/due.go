@@ -9,13 +9,6 @@ import (
 	"a2a-server/store"
 )
 
-func dueCases() []testCase {
-	return []testCase{
-		{"order, limit and next time", testDueOrder},
-		{"past rows that wait", testDuePastWaiting},
-	}
-}
-
 // manyDue puts n due rows at ten times from 11 on, of some tasks and scopes.
 func manyDue(t *testing.T, f *fixture, n int) {
 	t.Helper()

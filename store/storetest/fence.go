@@ -9,14 +9,6 @@ import (
 	"a2a-server/store"
 )
 
-func fenceCases() []testCase {
-	return []testCase{
-		{"an old or future fence, and a task at rest", testOldFence},
-		{"cancel wins against a stream", testCancelWins},
-		{"decide wins against a stream", testDecideWins},
-	}
-}
-
 func testOldFence(t *testing.T, f *fixture) {
 	b := create(alice(), public("first"))
 	f.append(t, b)

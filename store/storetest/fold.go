@@ -11,17 +11,6 @@ import (
 	"a2a-server/store"
 )
 
-func foldCases() []testCase {
-	return []testCase{
-		{"snapshots with and without bulk", testFold},
-		{"in one commit", testFoldPipelined},
-		{"long runs of bulk", testBulkRuns},
-		{"at the tail", testBulkTail},
-		{"large", testFoldLarge},
-		{"most", testMost},
-	}
-}
-
 // bulky returns n events, each bulk with the given probability.
 func bulky(random *rand.Rand, n int, share float64, label string) []store.Event {
 	events := mixed(n, label)

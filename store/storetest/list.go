@@ -11,13 +11,6 @@ import (
 	"a2a-server/store"
 )
 
-func listCases() []testCase {
-	return []testCase{
-		{"totals after a time filter", testTotalsAfterTimeFilter},
-		{"during changes", testListDuringChanges},
-	}
-}
-
 // bruteForce is the expected list: a scan of all headers.
 func bruteForce(all []store.Header, s store.Scope, q store.Query) (tasks []store.Header, total int64) {
 	for _, h := range all {
@@ -127,10 +120,6 @@ func testListDuringChanges(t *testing.T, f *fixture) {
 			}
 		}
 	}
-}
-
-func pageSizeCases() []testCase {
-	return []testCase{{"default and maximum", testPageSizes}, {"pages of the audit", testAuditPages}}
 }
 
 // Each list has 50 entries unless it is told otherwise, and 1,000 at most.

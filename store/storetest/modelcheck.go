@@ -2,7 +2,6 @@ package storetest
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -10,24 +9,18 @@ import (
 	"a2a-server/store"
 )
 
-func modelCases() []testCase {
-	var cases []testCase
-	for seed := range uint64(3) {
-		cases = append(cases, testCase{fmt.Sprint("seed ", seed), func(t *testing.T, f *fixture) { testModel(t, f, seed) }})
-	}
-	return cases
-}
-
-func testModel(t *testing.T, f *fixture, seed uint64) {
-	m := newModel(t, f, seed)
-	for range 3 {
-		for range 2 {
-			m.run(t, 150)
+func testModel(seed uint64) func(t *testing.T, f *fixture) {
+	return func(t *testing.T, f *fixture) {
+		m := newModel(t, f, seed)
+		for range 3 {
+			for range 2 {
+				m.run(t, 150)
+				m.check(t)
+			}
+			f.reopen(t)
 			m.check(t)
+			m.reopened(t)
 		}
-		f.reopen(t)
-		m.check(t)
-		m.reopened(t)
 	}
 }
 

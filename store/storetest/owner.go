@@ -11,16 +11,6 @@ import (
 	"a2a-server/store"
 )
 
-func ownerCases() []testCase {
-	return []testCase{
-		{"rows of the owner in a change", testOwnerRows},
-		{"needed rows", testNeeds},
-		{"what a batch depends on outside the store", testHolds},
-		{"no batch passes after the removal of the row that it needs", testNeedsRace},
-		{"a counted row is used as often as it says", testCountedRow},
-	}
-}
-
 // ofOwner makes a row a row of alice's.
 func ofOwner(c store.RowChange) store.RowChange {
 	c.Of = alice()

@@ -8,14 +8,6 @@ import (
 	"a2a-server/store"
 )
 
-func pipelineCases() []testCase {
-	return []testCase{
-		{"chunks, chunks, step", testChunksThenStep},
-		{"chunks of a turn that is cut off", testChunksCutOff},
-		{"what refuses chunks, and changes between them", testChunksRefused},
-	}
-}
-
 // A turn queues what it streams and then the step that ends it, and waits for the
 // step alone.
 func testChunksThenStep(t *testing.T, f *fixture) {

@@ -338,13 +338,6 @@ func dump(t *testing.T, r store.Handle) contents {
 	return c
 }
 
-func replayCases() []testCase {
-	return []testCase{
-		{"many commits", testReplayLong},
-		{"a reader that stops between pages", testStoppedReader},
-	}
-}
-
 // The store keeps a commit as a single value of the log, so only commits that were waited for
 // in sequence make a log of many values.
 func testReplayLong(t *testing.T, f *fixture) {

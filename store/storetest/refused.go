@@ -8,14 +8,6 @@ import (
 	"a2a-server/store"
 )
 
-func refusedCases() []testCase {
-	return []testCase{
-		{"shapes that the contract does not have", testInvalid},
-		{"too large", testTooLarge},
-		{"just as large as may be", testLargest},
-	}
-}
-
 func testInvalid(t *testing.T, f *fixture) {
 	base, without := rich(alice(), store.Live), with(createNamed(alice(), ""))
 	f.append(t, without)

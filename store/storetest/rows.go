@@ -11,14 +11,6 @@ import (
 	"a2a-server/store"
 )
 
-func rowCases() []testCase {
-	return []testCase{
-		{"life of a row", testRowLife},
-		{"awkward keys", testAwkwardKeys},
-		{"small pages", testSmallPages},
-	}
-}
-
 // rowPlaces are the places that a row of alice's may be in: a task, her scope, a context.
 func (f *fixture) rowPlaces(t *testing.T) map[string]func(name string, want error, changes ...store.RowChange) (q store.RowQuery) {
 	t.Helper()

@@ -7,10 +7,6 @@ import (
 	"a2a-server/store"
 )
 
-func scopeCases() []testCase {
-	return []testCase{{"what is foreign is not found", testForeign}}
-}
-
 func testForeign(t *testing.T, f *fixture) {
 	live, final := rich(alice(), store.Live), rich(alice(), store.Final)
 	final.Due = nil

@@ -9,17 +9,6 @@ import (
 	"a2a-server/store"
 )
 
-func watchCases() []testCase {
-	return []testCase{
-		{"by any handle", testWatch},
-		{"foreign and other tasks, rows and kinds", testWatchSilent},
-		{"stop", testWatchStop},
-		{"a coalesced wake-up is not lost", testWatchConsumer},
-		{"claim and delete", testWatchClaimDelete},
-		{"rows", testWatchRows},
-	}
-}
-
 func testWatch(t *testing.T, f *fixture) {
 	for _, s := range seers() {
 		for _, watcher := range f.h {
