@@ -5,19 +5,16 @@ import (
 	"io"
 	"time"
 
-	"a2a-server/internal/debugapi"
 	"a2a-server/internal/metrics"
+	"a2a-server/store/boltstore"
 )
 
 // backup returns the function that writes a backup of the store; nil: it is not a file of ours.
-func (b *backend) backup() debugapi.WriteBackup {
+func (b *backend) backup() func(ctx context.Context, to io.Writer) (boltstore.Backup, error) {
 	if b.file == nil {
 		return nil
 	}
-	return func(ctx context.Context, to io.Writer) (debugapi.Backup, error) {
-		made, err := b.file.Backup(ctx, to)
-		return debugapi.Backup(made), err
-	}
+	return b.file.Backup
 }
 
 // backedUp returns the function that records a backup that was verified.

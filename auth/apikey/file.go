@@ -21,14 +21,14 @@ const maxFile = 8 << 20
 // Key is an entry of a file of keys: everything except the key itself, of which the file
 // has a hash.
 type Key struct {
-	ID      string    // unique in the file, see [CheckID]
-	Kind    auth.Kind // Defaults to a person.
-	Person  string    // see [auth.Principal.Person]
-	Tenant  string    // "": the default of the Authenticator
-	Roles   []string
-	Created time.Time // zero: unknown
-	Expires time.Time // zero: it does not
-	Revoked time.Time // zero: it is not
+	ID      string    `json:"id"`               // unique in the file, see [CheckID]
+	Kind    auth.Kind `json:"kind"`             // Defaults to a person.
+	Person  string    `json:"person,omitempty"` // see [auth.Principal.Person]
+	Tenant  string    `json:"tenant,omitempty"` // "": the default of the Authenticator
+	Roles   []string  `json:"roles"`
+	Created time.Time `json:"created,omitzero"` // zero: unknown
+	Expires time.Time `json:"expires,omitzero"` // zero: it does not
+	Revoked time.Time `json:"revoked,omitzero"` // zero: it is not
 
 	hash  hash
 	place strictyaml.Place // of the entry in the file

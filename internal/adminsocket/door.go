@@ -60,7 +60,7 @@ func OwnerFor(conf *config.Config) int {
 	if err != nil {
 		return -1
 	}
-	if uid, known := OwnerOf(info); known {
+	if uid, _, known := ownersOf(info); known {
 		return uid
 	}
 	return own
@@ -118,7 +118,7 @@ func (d *Door) Enters(path string) error {
 	switch info, err := os.Stat(folder); {
 	case err == nil:
 		mode = info.Mode().Perm()
-		gid, known = GroupOf(info)
+		_, gid, known = ownersOf(info)
 	case folder != data || !errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%w: the folder of admin.socket: %w", config.ErrUnusable, err)
 	case d.owner < 0:

@@ -185,22 +185,13 @@ func checkOwner(path string) error {
 	return nil
 }
 
-// OwnerOf returns the user id of the owner of a file; known is false if there is none.
-func OwnerOf(info fs.FileInfo) (uid int, known bool) {
+// ownersOf returns the ids of the owner and the group of a file; known is false if it has none.
+func ownersOf(info fs.FileInfo) (uid, gid int, known bool) {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
-		return -1, false
+		return -1, -1, false
 	}
-	return int(stat.Uid), true
-}
-
-// GroupOf returns the id of the group of a file; known is false if there is none.
-func GroupOf(info fs.FileInfo) (gid int, known bool) {
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	if !ok {
-		return -1, false
-	}
-	return int(stat.Gid), true
+	return int(stat.Uid), int(stat.Gid), true
 }
 
 func ownerOf(path string) (uid int, known bool) {
@@ -208,7 +199,8 @@ func ownerOf(path string) (uid int, known bool) {
 	if err != nil {
 		return -1, false
 	}
-	return OwnerOf(info)
+	uid, _, known = ownersOf(info)
+	return uid, known
 }
 
 // longestName is how long the name of a socket may be: the kernel has 108 bytes for it, with

@@ -19,8 +19,5 @@ func Check(string, int) error { return peer.ErrUnsupported }
 // Dial fails: this system has no admin socket.
 func Dial(context.Context, string) (net.Conn, error) { return nil, peer.ErrUnsupported }
 
-// OwnerOf knows no owner.
-func OwnerOf(fs.FileInfo) (uid int, known bool) { return -1, false }
-
-// GroupOf knows no group.
-func GroupOf(fs.FileInfo) (gid int, known bool) { return -1, false }
+// ownersOf knows no owners.
+func ownersOf(fs.FileInfo) (uid, gid int, known bool) { return -1, -1, false }

@@ -25,9 +25,6 @@ import (
 	"a2a-server/internal/visible"
 )
 
-// maxArguments is how many bytes of arguments are read from standard input.
-const maxArguments = 4 << 20
-
 const callHelp = `Arguments are key=value, or one text if the tool has one required argument that is
 a text. The call goes through the same gates as in the server, with the tasks in
 memory and no port. If it has to be approved, the question is on the terminal:
@@ -52,10 +49,10 @@ func toolsCall(p *cli.Program) *cobra.Command {
 			return nil
 		},
 	}
-	object := c.Flags().String("json", "", "The arguments as a JSON `object`; - reads it from standard input.")
+	object := p.ObjectFlag(c)
 	given := cli.ConfigFlags(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		text, err := callText(p, args[0], args[1:], *object, c.Flags().Changed("json"))
+		text, err := callText(args[0], args[1:], object)
 		if err != nil {
 			return err
 		}
@@ -208,24 +205,15 @@ func problemOf(answer string) string {
 }
 
 // callText returns the message that calls a tool, as the direct planner takes it.
-func callText(p *cli.Program, name string, args []string, object string, isObject bool) (string, error) {
+func callText(name string, args []string, object func(pairs []string) (string, bool, error)) (string, error) {
 	for _, a := range append([]string{name}, args...) {
 		if !utf8.ValidString(a) {
 			return "", cli.Usage("tools call: %s is not valid UTF-8, and no tool could get it as it is", visible.Quote(a, 80))
 		}
 	}
+	text, isObject, err := object(args)
 	if !isObject {
-		return "/" + name + " " + cli.PairText(args), nil
+		text = cli.PairText(args)
 	}
-	if len(args) > 0 {
-		return "", cli.Usage("tools call: write the arguments with --json or as key=value, not both")
-	}
-	var from io.Reader
-	if object == "-" {
-		if from = p.Stdin; from == nil {
-			return "", cli.Usage("tools call: --json is -, and there is no standard input")
-		}
-	}
-	object, err := cli.ReadObject("tools call", object, from, maxArguments)
-	return "/" + name + " " + object, err
+	return "/" + name + " " + text, err
 }

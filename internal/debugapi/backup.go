@@ -1,8 +1,6 @@
 package debugapi
 
 import (
-	"context"
-	"io"
 	"net/http"
 	"time"
 
@@ -15,16 +13,6 @@ import (
 // BackupPath is where a backup of the store is read (GET), and where its reader says that it is
 // whole and durable (POST, and below it the moment of the backup in the form of [time.RFC3339Nano]).
 const BackupPath = "/store/backup"
-
-// Backup is what a backup holds, for the log.
-type Backup struct {
-	Moment  time.Time
-	Values  uint64
-	Damaged uint64 // of these, those that are damaged in the store
-	Bytes   int64
-
-	Longest time.Duration // read transaction
-}
 
 // backup answers with a backup of the store. It ends in a checksum, or says why it is not complete.
 func (c *Config) backup(w http.ResponseWriter, r *http.Request, by auth.Principal) {
@@ -68,6 +56,3 @@ func (b bounded) Write(p []byte) (int, error) {
 	httpd.Bound(b.ResponseWriter)
 	return b.ResponseWriter.Write(p)
 }
-
-// WriteBackup writes a backup of a store.
-type WriteBackup func(ctx context.Context, to io.Writer) (Backup, error)

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"runtime/pprof"
 	"slices"
@@ -17,6 +18,7 @@ import (
 
 	"a2a-server/auth"
 	"a2a-server/internal/httpd"
+	"a2a-server/store/boltstore"
 )
 
 // The paths, below which the rest is in the path of a request.
@@ -55,9 +57,9 @@ type Config struct {
 	Requests *httpd.Frontend // authenticates callers
 	SetLevel func(level string)
 	Ready    http.Handler
-	Refusal  func() string                                     // why the store cannot be used yet; "": it can
-	Backup   WriteBackup                                       // nil: the store cannot be backed up
-	BackedUp func(ctx context.Context, moment time.Time) error // is told of each backup that was verified
+	Refusal  func() string                                                     // why the store cannot be used yet; "": it can
+	Backup   func(ctx context.Context, to io.Writer) (boltstore.Backup, error) // writes a backup of the store; nil: it cannot be backed up
+	BackedUp func(ctx context.Context, moment time.Time) error                 // is told of each backup that was verified
 	// Resume lets a restored store continue, for a caller that may do [auth.Admin].
 	Resume func(ctx context.Context, by auth.Principal) (moment time.Time, was bool, err error)
 	Reload func() (Reloaded, error) // reads the configuration again

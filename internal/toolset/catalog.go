@@ -34,7 +34,7 @@ type Catalog struct {
 	end context.CancelFunc
 
 	mu      sync.Mutex
-	of      *State // what the rest is of
+	of      *State // of the rest
 	tools   *Lister
 	skills  []agentcard.Skill
 	at      time.Time

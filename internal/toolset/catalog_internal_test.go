@@ -14,6 +14,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"a2a-server/a2a/agentcard"
+	"a2a-server/auth"
 	"a2a-server/internal/app/config"
 	"a2a-server/tool"
 	"a2a-server/tool/agent"
@@ -76,9 +77,17 @@ func (o *odd) Annotations() tool.Annotations {
 func catalogOf(t *testing.T, log zerolog.Logger, sets ...tool.Toolset) *Catalog {
 	t.Helper()
 	of := &State{conf: &config.Config{}, registry: tool.NewRegistry(sets...), agent: "it"}
-	c := NewCatalog(of, of.list(t.Context()), log)
+	c := NewCatalog(of, listerOf(t, of), log)
 	t.Cleanup(c.Close)
 	return c
+}
+
+// listerOf returns the tools of a state.
+func listerOf(t *testing.T, s *State) *Lister {
+	t.Helper()
+	l := newLister(s.registry, s.agent, auth.Anonymous())
+	l.fill(t.Context())
+	return l
 }
 
 func ids(skills []agentcard.Skill) (all []string) {
@@ -259,7 +268,7 @@ func TestCardAfterAReload(t *testing.T) {
 		time.Sleep(cardAge)
 		c.List()
 		next := &State{conf: &config.Config{}, registry: tool.NewRegistry((&listed{name: "after"}).has("b")), agent: "it"}
-		c.Set(next, next.list(t.Context()))
+		c.Set(next, listerOf(t, next))
 		close(free)
 		synctest.Wait()
 		wantCard(t, ids(c.List()), "b")

@@ -79,15 +79,16 @@ func (t *ToolInfo) Changed() bool { return t.Pin != "" && !strings.EqualFold(t.P
 // Inspect makes the tools of a configuration, starts servers of tools for that if it has to,
 // and returns the tools that a server would offer, with their callers and gates. Everything
 // that it starts has ended when it returns. A server of tools that is down is a problem in the
-// inventory. The errors are those that keep a server from starting.
-func Inspect(ctx context.Context, c Config) (_ *Inventory, err error) {
-	s, err := New(c, nil)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, s.box.close(nil)) }()
-	ctx, cancel := context.WithTimeoutCause(ctx, inspectTime, fmt.Errorf("it has not listed its tools within %v", inspectTime))
-	defer cancel()
+// inventory. An error keeps a server from starting.
+func Inspect(ctx context.Context, c Config) (all *Inventory, err error) {
+	err = Try(ctx, c, func(ctx context.Context, s *State) (err error) {
+		all, err = s.inspect(ctx, &c)
+		return err
+	})
+	return all, err
+}
+
+func (s *State) inspect(ctx context.Context, c *Config) (*Inventory, error) {
 	i := inspection{State: s, ctx: ctx, inventory: &Inventory{}}
 	down := i.refresh()
 	all := &Lister{agent: s.agent, by: auth.Anonymous()}
@@ -95,7 +96,7 @@ func Inspect(ctx context.Context, c Config) (_ *Inventory, err error) {
 		all.all = append(all.all, &source{of: tool.NewRegistry(set).Members()[0]})
 	}
 	all.fill(ctx)
-	i.listGiven(&c, all)
+	i.listGiven(c, all)
 	i.listEntries(all, down)
 	if err := ctx.Err(); errors.Is(err, context.Canceled) {
 		return nil, context.Cause(ctx)
@@ -213,20 +214,15 @@ func (i *inspection) describe(t tool.Tool, entry *config.Tool, n int) (info Tool
 		info.Timeout = timed.Timeout()
 	}
 	if entry != nil {
-		info.of(entry)
+		if entry.For != nil {
+			info.Audience = &tool.Audience{Roles: slices.Clone(entry.For.Roles), Callers: slices.Clone(entry.For.Callers)}
+		}
 		if show := i.box.entries[n].kind.show; show != nil {
 			show(&info, entry)
 		}
 	}
 	info.Gates = i.gatesOf(t, &info, entry, n)
 	return info, nil
-}
-
-// of adds the settings in the entry of the tool.
-func (t *ToolInfo) of(entry *config.Tool) {
-	if entry.For != nil {
-		t.Audience = &tool.Audience{Roles: slices.Clone(entry.For.Roles), Callers: slices.Clone(entry.For.Callers)}
-	}
 }
 
 // checkNames reports tools of the same name: a server does not start with them.

@@ -125,16 +125,11 @@ func (i *inspection) ownGates(t tool.Tool, info *ToolInfo, entry *config.Tool, n
 		add(approval.ActionAsk, "the tool", config.Place{})
 	}
 	own := entry == nil || i.box.entries[n].kind.asks == AskedByTool
-	if !asks && own && decides(t) {
+	if !asks && own && slices.ContainsFunc(slices.Collect(tool.Chain(t)), tool.Gates) { // it may ask call by call
 		add(approval.ActionAsk, "the tool", config.Place{})
 		all[len(all)-1].Sometimes = true
 	}
 	return all
-}
-
-// decides reports whether t may decide call by call whether to ask.
-func decides(t tool.Tool) bool {
-	return slices.ContainsFunc(slices.Collect(tool.Chain(t)), tool.Gates)
 }
 
 // approves reports whether the key approve of an entry is about the tool of this name.

@@ -24,7 +24,7 @@ type kind struct {
 	cached bool // the definitions of tools are kept for the next start
 }
 
-// Asking is what asks about the calls of a tool whose entry has no key approve.
+// Asking says how a tool whose entry has no key approve is gated.
 type Asking int
 
 // The values of Asking.
@@ -48,7 +48,7 @@ func kinds() []kind {
 	}
 }
 
-// kindOf returns the kind of a name. There is one for each kind of the configuration.
+// kindOf returns the kind of a name, which is in the configuration.
 func kindOf(name config.Kind) kind {
 	all := kinds()
 	return all[slices.IndexFunc(all, func(k kind) bool { return k.name == name })]

@@ -73,7 +73,7 @@ func (w *maker) indexFolder(c *config.Tool) string {
 	return filepath.Join(w.index, fmt.Sprintf("%s-%x", c.Name, sum[:8]))
 }
 
-// Start starts what works in the background: the indexes of searches. For a server that makes a
+// Start starts the work in the background: the indexes of searches. For a server that makes a
 // single call it does nothing.
 func (s *State) Start() {
 	for _, e := range s.box.entries {

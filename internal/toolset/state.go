@@ -71,10 +71,7 @@ func New(c Config, before *State) (*State, error) {
 		s.defaults = len(c.DefaultTools) > 0
 	}
 	s.secrets = &secrets{places: conf.Secrets, env: c.Environment, log: c.Log}
-	w := maker{conf: conf, env: c.Environment, own: c.Own, log: c.Log, secrets: s.secrets, cache: c.Cache, index: c.Index, only: c.Only}
-	if before != nil {
-		w.before = before.box
-	}
+	w := maker{conf: conf, env: c.Environment, own: c.Own, log: c.Log, secrets: s.secrets, cache: c.Cache, index: c.Index, only: c.Only, before: before.toolbox()}
 	var err error
 	if s.box, err = newToolbox(w); err != nil {
 		return nil, err
@@ -155,16 +152,10 @@ func (s *State) Check(wait time.Duration) (tools *Lister, warnings []string, lat
 		return nil, warnings, late, err
 	}
 	if connect {
-		tools = s.list(listing(late))
+		tools = newLister(s.registry, s.agent, auth.Anonymous())
+		tools.fill(listing(late))
 	}
 	return tools, warnings, late, nil
-}
-
-// list lists the tools that anonymous callers may use.
-func (s *State) list(ctx context.Context) *Lister {
-	made := newLister(s.registry, s.agent, auth.Anonymous())
-	made.fill(ctx)
-	return made
 }
 
 // listing returns the context in which toolsets list their tools. If a server was late, the
@@ -288,19 +279,17 @@ func (s *State) Reserved() (names []string) {
 }
 
 // Servers returns the servers of tools that other, which may be nil, does not use.
-func (s *State) Servers(other *State) []Server {
-	if other == nil {
-		return s.box.servers(nil)
-	}
-	return s.box.servers(other.box)
-}
+func (s *State) Servers(other *State) []Server { return s.box.servers(other.toolbox()) }
 
 // Close closes the servers of tools that other, which may be nil, does not use.
-func (s *State) Close(other *State) error {
-	if other == nil {
-		return s.box.close(nil)
+func (s *State) Close(other *State) error { return s.box.close(other.toolbox()) }
+
+// toolbox returns the tools of a state, which may be nil.
+func (s *State) toolbox() *toolbox {
+	if s == nil {
+		return nil
 	}
-	return s.box.close(other.box)
+	return s.box
 }
 
 // Down returns why servers of tools have not listed their tools; nil: each has.

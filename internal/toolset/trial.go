@@ -26,7 +26,7 @@ type TrialCall struct {
 	By   auth.Principal
 }
 
-// A Rule is what a gate says about a call.
+// A Rule is the word of a gate about a call.
 type Rule struct {
 	Name    string          `json:"name"` // of the gate; [approval.GateTool]: the tool's own gate
 	Place   string          `json:"place,omitempty"`
@@ -36,7 +36,7 @@ type Rule struct {
 	Why     string          `json:"why"`
 }
 
-// An Explanation says what the policy does with a call, and why.
+// An Explanation is the decision of the policy about a call, and its reasons.
 type Explanation struct {
 	Action approval.Action `json:"action"`
 	Gate   string          `json:"gate"` // that decides
@@ -60,7 +60,7 @@ func (e *Explanation) Decisive() (names []string) {
 }
 
 // Try makes the tools of a configuration for as long as visit runs, and starts servers of tools
-// when it has to. Its errors are those that keep a server from starting, and that of visit.
+// when it has to. Its error keeps a server from starting, or is that of visit.
 func Try(ctx context.Context, c Config, visit func(context.Context, *State) error) (err error) {
 	s, err := New(c, nil)
 	if err != nil {

@@ -13,10 +13,10 @@ import (
 	"a2a-server/tool"
 )
 
-// CheckPolicy returns what is likely wrong with the gates, each with its place: gates that never
+// CheckPolicy returns likely mistakes in the gates, each with its place: gates that never
 // have an effect, tools and roles that do not exist, approvals that nobody could give, and
 // conditions that fail because they read an argument that may be missing. It lists the tools.
-// The error is one that keeps a server from starting.
+// The error keeps a server from starting.
 func (s *State) CheckPolicy(ctx context.Context) (problems []string, _ error) {
 	c := checking{State: s, tools: s.allTools(ctx)}
 	every := make([]tool.Tool, 0, len(c.tools))

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/go-openapi/jsonpointer"
 
 	"a2a-server/internal/privatefile"
@@ -154,7 +156,8 @@ func isKnownDialect(dialect any) bool {
 	return strings.HasPrefix(s, "https://spec.openapis.org/oas/3.1/dialect/") || s == "https://json-schema.org/draft/2020-12/schema"
 }
 
-// parseJSON decodes JSON. Numbers stay as they are written.
+// parseJSON decodes JSON. Numbers stay as they are written. Duplicate keys, which readers understand differently,
+// are refused.
 func parseJSON(raw []byte) (any, error) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
@@ -165,35 +168,11 @@ func parseJSON(raw []byte) (any, error) {
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return nil, errors.New("unexpected second value after the first; remove it: a file has one document")
 	}
-	d = json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	return v, unique(d)
-}
-
-// unique reads a value, and refuses duplicate keys, which readers understand differently.
-func unique(d *json.Decoder) error {
-	begin, err := d.Token()
-	if err != nil || begin != json.Delim('{') && begin != json.Delim('[') {
-		return err
+	err := jsontext.NewDecoder(bytes.NewBuffer(raw), jsontext.AllowInvalidUTF8(true)).SkipValue()
+	if at, is := errors.AsType[*jsontext.SyntacticError](err); is && errors.Is(err, jsontext.ErrDuplicateName) {
+		return nil, fmt.Errorf("at byte %d: duplicate key %s; remove the second", at.ByteOffset, visible.Quote(at.JSONPointer.LastToken(), 80))
 	}
-	keys := map[json.Token]bool{}
-	for d.More() {
-		if begin == json.Delim('{') {
-			key, err := d.Token()
-			if err != nil {
-				return err
-			}
-			if keys[key] {
-				return fmt.Errorf("at byte %d: duplicate key %s; remove the second", d.InputOffset(), visible.Quote(fmt.Sprint(key), 80))
-			}
-			keys[key] = true
-		}
-		if err := unique(d); err != nil {
-			return err
-		}
-	}
-	_, err = d.Token() // the end
-	return err
+	return v, err
 }
 
 // parseYAML decodes YAML that has only one meaning.

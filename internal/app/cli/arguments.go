@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -46,6 +48,39 @@ func ReadObject(command, text string, from io.Reader, most int64) (string, error
 		return "", Usage("%s: the arguments are not a JSON object; write one such as '{\"key\": \"value\"}'", command)
 	}
 	return text, nil
+}
+
+// maxArguments is how many bytes of arguments --json takes.
+const maxArguments = 4 << 20
+
+// ObjectFlag gives c the flag --json for the arguments of a call. read returns the flag's object, if it was given; pairs
+// are the arguments of the form key=value.
+func (p *Program) ObjectFlag(c *cobra.Command) (read func(pairs []string) (object string, given bool, err error)) {
+	object := c.Flags().String("json", "", "The arguments as a JSON `object`; - reads it from standard input.")
+	return func(pairs []string) (string, bool, error) {
+		var from io.Reader
+		switch {
+		case !c.Flags().Changed("json"):
+			return "", false, nil
+		case len(pairs) > 0:
+			return "", true, Usage("%s: write the arguments with --json or as key=value, not both", Within(c))
+		case *object == "-":
+			if from = p.Stdin; from == nil {
+				return "", true, Usage("%s: --json is -, and there is no standard input", Within(c))
+			}
+		}
+		text, err := ReadObject(Within(c), *object, from, maxArguments)
+		return text, true, err
+	}
+}
+
+// Span reads a number of days such as 90d, or a duration as Go writes it.
+func Span(text string) (time.Duration, error) {
+	if number, found := strings.CutSuffix(text, "d"); found {
+		days, err := strconv.ParseUint(number, 10, 16)
+		return time.Duration(days) * 24 * time.Hour, err
+	}
+	return time.ParseDuration(text)
 }
 
 // Complete gives a flag of c words to complete it with.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"iter"
 	"maps"
 	"os"
 	"path/filepath"
@@ -18,9 +17,10 @@ import (
 	"sync"
 	"time"
 
+	"go.yaml.in/yaml/v4"
+
 	"a2a-server/client"
 	"a2a-server/internal/app/cli"
-	"a2a-server/internal/app/display"
 	"a2a-server/internal/child"
 	"a2a-server/internal/privatefile"
 	"a2a-server/internal/strictyaml"
@@ -30,26 +30,19 @@ import (
 
 // File is the file of contexts: the servers that a person uses, by names of their choice.
 type File struct {
-	Current string // "": none
-	All     map[string]Context
+	Current string             `yaml:"current,omitempty"` // "": none
+	All     map[string]Context `yaml:"contexts"`
 }
 
 // Context is a server and a credential for it. It has a URL or a socket, and at most one
 // other field.
 type Context struct {
-	URL    string `json:"url,omitempty"`
-	Socket string `json:"socket,omitempty"`
+	URL    string `json:"url,omitempty"    yaml:"url,omitempty"`
+	Socket string `json:"socket,omitempty" yaml:"socket,omitempty"`
 	// Paths; relative paths are relative to the folder of the contexts.
-	TokenFile    string   `json:"tokenFile,omitempty"`
-	KeyFile      string   `json:"keyFile,omitempty"`
-	TokenCommand []string `json:"tokenCommand,omitempty"` // prints a token
-}
-
-// texts returns the variables of c by their keys in the file.
-func (c *Context) texts() iter.Seq2[string, *string] {
-	return func(yield func(string, *string) bool) {
-		_ = yield("url", &c.URL) && yield("socket", &c.Socket) && yield("token_file", &c.TokenFile) && yield("key_file", &c.KeyFile)
-	}
+	TokenFile    string   `json:"tokenFile,omitempty"    yaml:"token_file,omitempty"`
+	KeyFile      string   `json:"keyFile,omitempty"      yaml:"key_file,omitempty"`
+	TokenCommand []string `json:"tokenCommand,omitempty" yaml:"token_command,omitempty"` // prints a token
 }
 
 // Name matches the names of contexts.
@@ -120,7 +113,7 @@ func readContexts(root strictyaml.Node, into *File) {
 			continue
 		}
 		var c Context
-		for name, to := range c.texts() {
+		for name, to := range map[string]*string{"url": &c.URL, "socket": &c.Socket, "token_file": &c.TokenFile, "key_file": &c.KeyFile} {
 			text(of.Get(name), to)
 		}
 		if n := of.Get("token_command"); !n.Missing() {
@@ -186,33 +179,11 @@ func (c *File) Write(path string) error {
 		return err
 	}
 	defer unlock()
-	var b strings.Builder
-	add := func(indent, name, value string) {
-		if value != "" {
-			fmt.Fprintf(&b, "%s%s: %s\n", indent, name, display.JSONString(value))
-		}
+	text, err := yaml.Marshal(c)
+	if err != nil {
+		return fmt.Errorf("write the contexts: %w", err)
 	}
-	add("", "current", c.Current)
-	b.WriteString("contexts:")
-	if len(c.All) == 0 {
-		b.WriteString(" {}")
-	}
-	b.WriteByte('\n')
-	for _, name := range c.Names() {
-		one := c.All[name]
-		fmt.Fprintf(&b, "  %s:\n", display.JSONString(name))
-		for name, text := range one.texts() {
-			add("    ", name, *text)
-		}
-		if len(one.TokenCommand) > 0 {
-			var words []string
-			for _, word := range one.TokenCommand {
-				words = append(words, string(display.JSONString(word)))
-			}
-			fmt.Fprintf(&b, "    token_command: [%s]\n", strings.Join(words, ", "))
-		}
-	}
-	return privatefile.Replace(path, []byte(b.String()), 0)
+	return privatefile.Replace(path, text, 0)
 }
 
 const maxToken = 64 << 10 // bytes

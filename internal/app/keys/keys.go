@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -231,7 +230,10 @@ func ends(text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
-	at, err := endOf(text, now)
+	at, err := apikey.ParseTime(text)
+	if d, wrong := cli.Span(text); wrong == nil {
+		at, err = now.Add(d), nil
+	}
 	if err != nil {
 		return time.Time{}, fmt.Errorf("--expires is %s: write a duration such as 90d or 12h, or a date such as 2027-01-31", visible.Quote(text, 60))
 	}
@@ -239,17 +241,6 @@ func ends(text string, now time.Time) (time.Time, error) {
 		return time.Time{}, fmt.Errorf("--expires is %s, which has passed: write a later one", visible.Quote(text, 60))
 	}
 	return at, nil
-}
-
-func endOf(text string, now time.Time) (time.Time, error) {
-	if number, found := strings.CutSuffix(text, "d"); found {
-		days, err := strconv.ParseUint(number, 10, 16)
-		return now.Add(time.Duration(days) * 24 * time.Hour), err
-	}
-	if d, err := time.ParseDuration(text); err == nil {
-		return now.Add(d), nil
-	}
-	return apikey.ParseTime(text)
 }
 
 func list(p *cli.Program) *cobra.Command {
@@ -274,7 +265,7 @@ func list(p *cli.Program) *cobra.Command {
 		all := keysJSON(keys, time.Now())
 		lines := []string{"ID\tKIND\tPERSON\tTENANT\tROLES\tCREATED\tEXPIRES\tSTATE"}
 		for _, k := range all {
-			lines = append(lines, display.Row(k.ID, k.Kind, k.Person, k.Tenant, strings.Join(k.Roles, ","), dayOf(k.Created), dayOf(k.Expires), k.State))
+			lines = append(lines, display.Row(k.ID, string(k.Kind), k.Person, k.Tenant, strings.Join(k.Roles, ","), dayOf(k.Created), dayOf(k.Expires), k.State))
 		}
 		return p.List(*as, all, lines, "there are no keys", false, "")
 	}
@@ -290,15 +281,8 @@ func dayOf(at time.Time) string {
 
 // keyJSON is a key in the output of 'keys list -o json'.
 type keyJSON struct {
-	ID      string    `json:"id"`
-	Kind    string    `json:"kind"`
-	Person  string    `json:"person,omitempty"`
-	Tenant  string    `json:"tenant,omitempty"`
-	Roles   []string  `json:"roles"`
-	Created time.Time `json:"created,omitzero"`
-	Expires time.Time `json:"expires,omitzero"`
-	Revoked time.Time `json:"revoked,omitzero"`
-	State   string    `json:"state"` // valid, expired or revoked
+	apikey.Key
+	State string `json:"state"` // valid, expired or revoked
 }
 
 func keysJSON(keys []apikey.Key, now time.Time) []keyJSON {
@@ -312,10 +296,8 @@ func keysJSON(keys []apikey.Key, now time.Time) []keyJSON {
 		case !k.Expires.IsZero() && !now.Before(k.Expires):
 			state = "expired"
 		}
-		all[i] = keyJSON{
-			ID: k.ID, Kind: cmp.Or(string(k.Kind), "person"), Person: k.Person, Tenant: k.Tenant, Roles: append([]string{}, k.Roles...),
-			Created: k.Created, Expires: k.Expires, Revoked: k.Revoked, State: state,
-		}
+		k.Kind, k.Roles = cmp.Or(k.Kind, "person"), append([]string{}, k.Roles...)
+		all[i] = keyJSON{*k, state}
 	}
 	return all
 }

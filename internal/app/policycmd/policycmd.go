@@ -7,10 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -27,9 +25,6 @@ import (
 	"a2a-server/task/engine"
 	"a2a-server/tool"
 )
-
-// maxArguments is how many bytes of arguments are read from standard input.
-const maxArguments = 4 << 20
 
 // A Try loads the configuration that flags name, and calls visit with its tools and gates.
 type Try func(ctx context.Context, given *cli.Flags, visit func(context.Context, *toolset.State) error) error
@@ -75,7 +70,7 @@ func explain(p *cli.Program, try Try) *cobra.Command {
 		},
 	}
 	as := cli.OutputFlag(c)
-	object := c.Flags().String("json", "", "The arguments as a JSON `object`; - reads it from standard input.")
+	object := p.ObjectFlag(c)
 	subject := c.Flags().String("caller", "", "The `subject` of the requester, such as corp:alice. Default: an anonymous caller.")
 	tenant := c.Flags().String("tenant", "", "The `tenant` of the requester.")
 	roles := c.Flags().StringSlice("roles", nil, "The `roles` of the requester, separated by commas.")
@@ -83,22 +78,12 @@ func explain(p *cli.Program, try Try) *cobra.Command {
 	given := cli.ConfigFlags(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		call := toolset.TrialCall{Tool: args[0], By: auth.Trial(*subject, *tenant, *roles, *chain)}
-		isObject := c.Flags().Changed("json")
-		if isObject {
-			if len(args) > 1 {
-				return cli.Usage("policy explain: write the arguments with --json or as key=value, not both")
-			}
-			var from io.Reader
-			if *object == "-" {
-				from = p.Stdin
-			}
-			text, err := cli.ReadObject("policy explain", *object, from, maxArguments)
-			if err != nil {
-				return err
-			}
-			if call.Args, err = tool.DecodeArgs([]byte(text)); err != nil {
-				return err
-			}
+		text, isObject, err := object(args[1:])
+		if isObject && err == nil {
+			call.Args, err = tool.DecodeArgs([]byte(text))
+		}
+		if err != nil {
+			return err
 		}
 		return try(c.Context(), given, func(ctx context.Context, s *toolset.State) (err error) {
 			if !isObject {
@@ -136,9 +121,9 @@ type simulation struct {
 func simulate(p *cli.Program, try Try) *cobra.Command {
 	var ago, backup string
 	c := cli.Configured("simulate", "say what the gates would do now with the calls of the last days", func(ctx context.Context, given *cli.Flags) error {
-		d, err := duration(ago)
-		if err != nil {
-			return err
+		d, err := cli.Span(ago)
+		if err != nil || d <= 0 {
+			return cli.Usage("--since is %q: write days such as 7d, or a duration such as 12h", ago)
 		}
 		ctx, stop := signals.Interruptible(ctx)
 		defer stop()
@@ -155,18 +140,6 @@ func simulate(p *cli.Program, try Try) *cobra.Command {
 	c.Flags().StringVar(&ago, "since", "7d", "How long ago the calls were planned at most: days such as 7d, or a `duration` such as 12h.")
 	c.Flags().StringVar(&backup, "backup", "", "Read the calls of a backup, a `file`, instead of those of a server.")
 	return c
-}
-
-// duration reads days, or a time as Go writes it.
-func duration(text string) (time.Duration, error) {
-	if days, err := strconv.ParseUint(strings.TrimSuffix(text, "d"), 10, 16); err == nil && strings.HasSuffix(text, "d") {
-		text = fmt.Sprint(24*days, "h")
-	}
-	d, err := time.ParseDuration(text)
-	if err != nil || d <= 0 {
-		return 0, cli.Usage("--since is %q: write days such as 7d, or a duration such as 12h", text)
-	}
-	return d, nil
 }
 
 // judge counts a call, and whether the policy would say something else.
