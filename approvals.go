@@ -24,7 +24,7 @@ import (
 func (s *Server) makeAPI() {
 	s.approvals = api.New(api.Config{
 		Engine: s.engine, Webhooks: s.webhooks, Notifications: s.notify.list, Revoked: s.authentication.revoked, Incarnation: s.store.incarnation,
-		Agent: s.config.Agent.Name, Version: Version(), Log: s.log, Now: s.given.Now,
+		Agent: s.config.Agent.Name, Version: Version(), Log: s.log,
 	})
 }
 

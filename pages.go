@@ -55,9 +55,9 @@ func (s *Server) pages(protocol *a2a.Server, guard httpd.Guard) http.Handler {
 	if s.authenticator != nil {
 		c.SignOut = signin.OutPath
 	}
-	c.Identify = func(w http.ResponseWriter, r *http.Request) (api.Caller, web.Session, bool) {
+	c.Identify = func(w http.ResponseWriter, r *http.Request) (api.Caller, string, bool) {
 		by, ok := s.signin.Identify(w, r)
-		return by, web.Session{Method: signedIn(by.By)}, ok
+		return by, signedIn(by.By), ok
 	}
 	return web.New(c)
 }

@@ -195,14 +195,15 @@ func TestDocumentIsOfTheTypes(t *testing.T) {
 		}
 	}
 	reasons := d.schema(t, "Reason").Enum
-	if slices.Sort(reasons); !slices.Equal(reasons, slices.Sorted(maps.Keys(titles))) {
-		t.Errorf("the reasons are %v, want %v", reasons, slices.Sorted(maps.Keys(titles)))
-	}
+	slices.Sort(reasons)
 	var table strings.Builder
 	table.WriteString("| reason | HTTP | when | next step |\n|---|---|---|---|\n")
 	var listed []string
 	for _, c := range Cases() {
 		listed = append(listed, c.Reason)
+		if c.Title == "" || problem(http.StatusBadRequest, c.Reason, "").Title != c.Title {
+			t.Errorf("%s has no title", c.Reason)
+		}
 		fmt.Fprintf(&table, "| `%s` | %s | %s | %s |\n", c.Reason, strings.Trim(strings.ReplaceAll(fmt.Sprint(c.Statuses), " ", ", "), "[]"), c.When, c.Next)
 	}
 	golden.Section(t, filepath.Join("..", "..", "docs", "errors.md"), "api errors", table.String())
@@ -213,11 +214,6 @@ func TestDocumentIsOfTheTypes(t *testing.T) {
 		row, has := ofKind[kind]
 		if special := kind == failure.Refused || kind == failure.Decision; has == special || has && !slices.Contains(listed, row.reason) {
 			t.Errorf("failure kind %d: reason %q, want one of the cases", kind, row.reason)
-		}
-	}
-	for reason, title := range titles {
-		if title == "" || problem(http.StatusBadRequest, reason, "").Title != title {
-			t.Errorf("%s has no title", reason)
 		}
 	}
 }

@@ -173,14 +173,14 @@ func Handler(s *Service, d Door) http.Handler {
 		slices.Sort(allowed)
 		mux.HandleFunc(Path+path, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Allow", strings.Join(allowed, ", "))
-			s.refuse(w, r, problem(http.StatusMethodNotAllowed, client.ReasonInvalid, "this path does not accept "+visible.Clip(r.Method, 20)+": use "+strings.Join(allowed, " or ")))
+			s.refuse(w, problem(http.StatusMethodNotAllowed, client.ReasonInvalid, "this path does not accept "+visible.Clip(r.Method, 20)+": use "+strings.Join(allowed, " or ")))
 		})
 	}
 	mux.HandleFunc("GET "+Path+"/openapi.json", func(w http.ResponseWriter, _ *http.Request) {
 		_ = d.Requests.Answer(w, "application/json", document) // the client is gone if it fails
 	})
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		s.refuse(w, r, problem(http.StatusNotFound, client.ReasonNotFound, "unknown path; "+Path+"/openapi.json lists the paths"))
+		s.refuse(w, problem(http.StatusNotFound, client.ReasonNotFound, "unknown path; "+Path+"/openapi.json lists the paths"))
 	})
 	origins := http.NewCrossOriginProtection()
 	for _, origin := range d.Guard.Origins {
@@ -190,7 +190,7 @@ func Handler(s *Service, d Door) http.Handler {
 		httpd.Begin(w, r)
 		defer httpd.End(w, r, s.cfg.Log)
 		if wrong := refused(r, &d, origins); wrong != nil {
-			s.refuse(w, r, wrong)
+			s.refuse(w, wrong)
 			return
 		}
 		mux.ServeHTTP(w, r)
@@ -219,12 +219,12 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request, d *Door, op *ope
 	x, err := s.known(w, r, d, op)
 	switch {
 	case err != nil:
-		s.refuseWith(w, r, err)
+		s.refuseWith(w, err)
 	case op.stream == nil:
 		x.answer(op)
 	case r.Method != http.MethodGet: // mux takes HEAD for GET
 		w.Header().Set("Allow", http.MethodGet)
-		s.refuse(w, r, problem(http.StatusMethodNotAllowed, client.ReasonInvalid, "this path is a stream: use GET"))
+		s.refuse(w, problem(http.StatusMethodNotAllowed, client.ReasonInvalid, "this path is a stream: use GET"))
 	default:
 		x.fail(op.stream(x))
 	}
@@ -254,7 +254,7 @@ func (s *Service) known(w http.ResponseWriter, r *http.Request, d *Door, op *ope
 // fail answers with the error of a stream; nil: it was answered.
 func (x *exchange) fail(err error) {
 	if err != nil {
-		x.refuse(x.w, x.r, x.problem(x.r.Context(), x.Caller, err, x.id()))
+		x.refuse(x.w, x.problem(x.r.Context(), x.Caller, err, x.id()))
 	}
 }
 
@@ -269,7 +269,7 @@ func (x *exchange) answer(op *operation) {
 		if op.changes && unclear(p, err) {
 			p = problem(http.StatusInternalServerError, client.ReasonUnclear, "the server has failed or is stopping, and the change may have been made: look before you send it again; its log has the reason")
 		}
-		x.refuse(x.w, x.r, p)
+		x.refuse(x.w, p)
 		return
 	}
 	x.send(x.w, x.r, x.door, op.tagged, x.status, out)
@@ -415,7 +415,7 @@ func (s *Service) send(w http.ResponseWriter, r *http.Request, d *Door, tagged b
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
 		s.cfg.Log.Error().Err(err).Str("path", visible.Clip(r.URL.Path, 200)).Msg("an answer of the approvals API cannot be encoded")
-		s.refuse(w, r, problem(http.StatusInternalServerError, client.ReasonUnclear, "the answer cannot be encoded: the server's log has the reason"))
+		s.refuse(w, problem(http.StatusInternalServerError, client.ReasonUnclear, "the answer cannot be encoded: the server's log has the reason"))
 		return
 	}
 	if tagged {
@@ -441,15 +441,15 @@ func (s *Service) send(w http.ResponseWriter, r *http.Request, d *Door, tagged b
 }
 
 // refuseWith answers with an error that came before the operation.
-func (s *Service) refuseWith(w http.ResponseWriter, r *http.Request, err error) {
+func (s *Service) refuseWith(w http.ResponseWriter, err error) {
 	if refused, is := errors.AsType[*httpd.Error](err); is && len(refused.Challenges) > 0 {
 		w.Header()["Www-Authenticate"] = slices.Clone(refused.Challenges)
 	}
-	s.refuse(w, r, Problem(err))
+	s.refuse(w, Problem(err))
 }
 
 // refuse answers with a problem (RFC 9457).
-func (s *Service) refuse(w http.ResponseWriter, _ *http.Request, p *client.Error) {
+func (s *Service) refuse(w http.ResponseWriter, p *client.Error) {
 	body, err := json.Marshal(struct {
 		Type string `json:"type"`
 		*client.Error

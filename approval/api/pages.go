@@ -137,11 +137,3 @@ func (s *Service) selects(c Caller, list *engine.Approvals, q client.ApprovalQue
 	}
 	return true
 }
-
-func knownState(state client.State) bool {
-	switch state {
-	case client.Pending, client.Approved, client.Edited, client.Rejected, client.Responded, client.Expired, client.Canceled, client.Superseded:
-		return true
-	}
-	return false
-}

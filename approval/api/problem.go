@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"sync"
 
 	"a2a-server/approval"
 	"a2a-server/auth/sight"
@@ -18,6 +19,7 @@ import (
 // A Case documents a reason: its statuses, its cause, and the next step.
 type Case struct {
 	Reason     string
+	Title      string // of its problems
 	Statuses   []int
 	When, Next string // sentences in Markdown
 }
@@ -25,45 +27,35 @@ type Case struct {
 // Cases returns every reason. docs/errors.md is generated from it.
 func Cases() []Case {
 	return []Case{
-		{client.ReasonInvalid, []int{400, 405, 408, 413, 415}, "A parameter, a member of the body or the request is missing, unknown or wrong.", "Correct the `fields`, or the fault in `detail`."},
-		{client.ReasonUnauthenticated, []int{401}, "The caller could not be authenticated.", "Send a credential of a kind in `WWW-Authenticate`."},
-		{client.ReasonRole, []int{403}, "The caller has no role for this, or the request is from another site's page.", "Ask the operator for a role in `detail`, or to extend `allowed_origins`."},
-		{client.ReasonNotFound, []int{404}, "There is no such path, approval or task for this caller.", "Check the id and your credential: `GET /whoami` shows its caller."},
-		{client.ReasonConflict, []int{409}, "The approval was decided differently, or replaced.", "Nothing: that is final. `approval` has author and time."},
-		{client.ReasonExpired, []int{410}, "The deadline of the approval has passed.", "If still wanted, have the call requested again."},
-		{client.ReasonChanged, []int{412}, "The digest is not that of the approval.", "Review `approval` again, and decide with its digest."},
-		{client.ReasonNotAllowed, []int{403}, "This caller, or this type of decision, is not allowed.", "Have its `approvers` decide, or use a type in `decisions`."},
-		{client.ReasonBatch, []int{424}, "Another decision of the batch on this task was refused, so this does not count either.", "Correct the other, and send both again."},
-		{client.ReasonState, []int{409}, "The task has ended, or has to end first.", "Read the task for its state."},
-		{client.ReasonTooMany, []int{429}, "The caller exceeds `limits.rate`, or its address `limits.auth_failures`.", "Wait for `Retry-After`."},
-		{client.ReasonBusy, []int{503}, "The server is at a limit, cannot write now, or is stopping. Nothing was written.", "Retry after `Retry-After`, with backoff."},
-		{client.ReasonDataLoss, []int{500, 503}, "Stored data is damaged.", "Have a backup restored."},
-		{client.ReasonUnclear, []int{500}, "The server failed during a change, which may have been made.", "Read the approval or task before you retry."},
-		{client.ReasonInternal, []int{500}, "The server has failed. Nothing was changed.", "Retry once, then tell the operator; the log has the cause."},
+		{client.ReasonInvalid, "A field is missing or wrong", []int{400, 405, 408, 413, 415}, "A parameter, a member of the body or the request is missing, unknown or wrong.", "Correct the `fields`, or the fault in `detail`."},
+		{client.ReasonUnauthenticated, "The caller could not be authenticated", []int{401}, "The caller could not be authenticated.", "Send a credential of a kind in `WWW-Authenticate`."},
+		{client.ReasonRole, "The caller may not do this", []int{403}, "The caller has no role for this, or the request is from another site's page.", "Ask the operator for a role in `detail`, or to extend `allowed_origins`."},
+		{client.ReasonNotFound, "There is nothing with this id or path", []int{404}, "There is no such path, approval or task for this caller.", "Check the id and your credential: `GET /whoami` shows its caller."},
+		{client.ReasonConflict, "The approval was decided otherwise", []int{409}, "The approval was decided differently, or replaced.", "Nothing: that is final. `approval` has author and time."},
+		{client.ReasonExpired, "The approval's deadline has passed", []int{410}, "The deadline of the approval has passed.", "If still wanted, have the call requested again."},
+		{client.ReasonChanged, "The approval is not what was shown", []int{412}, "The digest is not that of the approval.", "Review `approval` again, and decide with its digest."},
+		{client.ReasonNotAllowed, "This decision is not allowed", []int{403}, "This caller, or this type of decision, is not allowed.", "Have its `approvers` decide, or use a type in `decisions`."},
+		{client.ReasonBatch, "Another decision about the same task was refused", []int{424}, "Another decision of the batch on this task was refused, so this does not count either.", "Correct the other, and send both again."},
+		{client.ReasonState, "The task does not allow this in its state", []int{409}, "The task has ended, or has to end first.", "Read the task for its state."},
+		{client.ReasonTooMany, "Too many requests", []int{429}, "The caller exceeds `limits.rate`, or its address `limits.auth_failures`.", "Wait for `Retry-After`."},
+		{client.ReasonBusy, "The server cannot do this now", []int{503}, "The server is at a limit, cannot write now, or is stopping. Nothing was written.", "Retry after `Retry-After`, with backoff."},
+		{client.ReasonDataLoss, "Stored data is damaged", []int{500, 503}, "Stored data is damaged.", "Have a backup restored."},
+		{client.ReasonUnclear, "It is unknown whether the change was made", []int{500}, "The server failed during a change, which may have been made.", "Read the approval or task before you retry."},
+		{client.ReasonInternal, "The server has failed", []int{500}, "The server has failed. Nothing was changed.", "Retry once, then tell the operator; the log has the cause."},
 	}
 }
 
 // titles are the titles of problems, by reason.
-var titles = map[string]string{
-	client.ReasonUnauthenticated: "The caller could not be authenticated",
-	client.ReasonRole:            "The caller may not do this",
-	client.ReasonNotFound:        "There is nothing with this id or path",
-	client.ReasonInvalid:         "A field is missing or wrong",
-	client.ReasonConflict:        "The approval was decided otherwise",
-	client.ReasonExpired:         "The approval's deadline has passed",
-	client.ReasonChanged:         "The approval is not what was shown",
-	client.ReasonNotAllowed:      "This decision is not allowed",
-	client.ReasonBatch:           "Another decision about the same task was refused",
-	client.ReasonState:           "The task does not allow this in its state",
-	client.ReasonTooMany:         "Too many requests",
-	client.ReasonBusy:            "The server cannot do this now",
-	client.ReasonDataLoss:        "Stored data is damaged",
-	client.ReasonUnclear:         "It is unknown whether the change was made",
-	client.ReasonInternal:        "The server has failed",
-}
+var titles = sync.OnceValue(func() map[string]string {
+	all := map[string]string{}
+	for _, c := range Cases() {
+		all[c.Reason] = c.Title
+	}
+	return all
+})
 
 func problem(status int, reason, detail string) *client.Error {
-	e := &client.Error{Status: status, Reason: reason, Title: titles[reason], Detail: detail}
+	e := &client.Error{Status: status, Reason: reason, Title: titles()[reason], Detail: detail}
 	if status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests {
 		e.RetryAfter = 1
 	}

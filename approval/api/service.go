@@ -6,8 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
-	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/rs/zerolog"
@@ -20,7 +20,7 @@ import (
 	"a2a-server/task/engine"
 )
 
-// Config configures a [Service]. Engine and Now are required.
+// Config configures a [Service]. Engine is required.
 type Config struct {
 	Engine *engine.Engine
 	// Webhooks lists webhooks of tasks that by oversees. It checks the query. Nil: there are
@@ -35,7 +35,6 @@ type Config struct {
 	Incarnation    uint64 // of the store; positions of another store are not accepted
 	Agent, Version string // for people
 	Log            zerolog.Logger
-	Now            func() time.Time
 }
 
 // Service has the operations of the API. It is safe for concurrent use. Its errors are mapped by
@@ -109,7 +108,7 @@ func (s *Service) Approvals(ctx context.Context, c Caller, q client.ApprovalQuer
 		return page, err
 	}
 	switch {
-	case q.State != "" && q.State != settled && !knownState(q.State):
+	case q.State != "" && !slices.Contains([]client.State{client.Pending, settled, client.Approved, client.Edited, client.Rejected, client.Responded, client.Expired, client.Canceled, client.Superseded}, q.State):
 		return page, task.Invalid("state", "is not a state of approvals: pending, settled, or one of approved, edited, rejected, responded, expired, canceled and superseded")
 	case q.Order != "" && q.Order != "time" && q.Order != "deadline":
 		return page, task.Invalid("order", "is neither time nor deadline")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,7 +18,7 @@ import (
 // follow answers with the feed. Each event has the id of its position; the first event is
 // named "reset" if the stream cannot continue at the requested position.
 func (x *exchange) follow() error {
-	return x.streams([]auth.Action{auth.Review, auth.Read, auth.Admin}, func(ctx context.Context, open func() *httpd.Events) error {
+	return x.streams([]auth.Action{auth.Read, auth.Review, auth.Admin}, func(ctx context.Context, open func() *httpd.Events) error {
 		return x.Events(ctx, &x.Caller, x.r.Header.Get("Last-Event-ID"), func(events []client.Event) error {
 			var frames []byte
 			for i := range events {
@@ -63,7 +64,7 @@ func (x *exchange) eventTag() string { return strconv.FormatUint(x.cfg.Incarnati
 // streams runs a stream, which ends with the caller's credential. The error is of one that has
 // not begun. Its frame is on the stack while the stream waits, so that the rest is in functions.
 func (x *exchange) streams(actions []auth.Action, run func(ctx context.Context, open func() *httpd.Events) error) error {
-	ctx, end, stop, err := x.beginStream(actions)
+	ctx, end, stop, err := x.door.Stream(x.r, &x.Caller, actions...)
 	if err != nil {
 		return err
 	}
@@ -78,16 +79,19 @@ func (x *exchange) streams(actions []auth.Action, run func(ctx context.Context, 
 	return x.endStream(ctx, out, err)
 }
 
-// beginStream takes a share of the open streams, and watches the caller's credential for the
-// actions that it allows. Call stop when the stream has ended.
-func (x *exchange) beginStream(actions []auth.Action) (ctx context.Context, end context.CancelCauseFunc, stop func(), err error) {
-	give, err := x.door.Streams.Take(x.By, 1)
+// Stream takes a share of the open streams for a request, and watches the caller's credential for the
+// actions that it allows. A caller without any is refused. Call stop when the stream has ended.
+func (d *Door) Stream(r *http.Request, c *Caller, actions ...auth.Action) (ctx context.Context, end context.CancelCauseFunc, stop func(), err error) {
+	allowed := slices.DeleteFunc(slices.Clone(actions), func(a auth.Action) bool { return c.By.May(a) != nil })
+	if len(allowed) == 0 {
+		return nil, nil, nil, c.By.May(actions[0])
+	}
+	give, err := d.Streams.Take(c.By, 1)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	ctx, end = context.WithCancelCause(x.r.Context())
-	allowed := slices.DeleteFunc(actions, func(a auth.Action) bool { return x.By.May(a) != nil })
-	leave := x.door.Requests.Lease(ctx, x.By, x.Renew, end, allowed...)
+	ctx, end = context.WithCancelCause(r.Context())
+	leave := d.Requests.Lease(ctx, c.By, c.Renew, end, allowed...)
 	return ctx, end, func() {
 		leave()
 		end(nil)

@@ -108,12 +108,15 @@ func askedBy(d *client.ApprovalDetail) (all [][]run) {
 
 const extendBy = 15 * time.Minute
 
-func (v *visit) approval() error {
-	d, err := v.cfg.Service.Approval(v.ctx(), v.Caller, v.r.PathValue("id"))
-	if err != nil {
-		return err
-	}
-	return v.showApproval(http.StatusOK, &d, nil)
+// detail returns an approval with what its reader may do.
+func (v *visit) detail(id string) (*client.ApprovalDetail, error) {
+	d, err := v.cfg.Service.Approval(v.ctx(), v.Caller, id)
+	d.Approval.May = &d.May
+	return &d, err
+}
+
+func (v *visit) approval(d *client.ApprovalDetail) error {
+	return v.showApproval(http.StatusOK, d, nil)
 }
 
 // showApproval answers with the page of an approval; wrong, if not nil, is the error of a
@@ -134,7 +137,6 @@ func (v *visit) showApproval(status int, d *client.ApprovalDetail, wrong *client
 
 func (v *visit) approvalPage(d *client.ApprovalDetail) *approvalPage {
 	a := &d.Approval
-	a.May = &d.May
 	p := &approvalPage{
 		row: v.rowOf(a), A: a, Crumb: runs(shorten(titleOf(a).heading(), 60)), Kind: string(a.Kind), Args: tree(a.Arguments), JSON: indented(a.Arguments), Words: v.longText(a.Words), Description: v.longText(a.Description),
 		Chain: chain(a), Approvers: decidedBy(a), Votes: v.votes(a), Earlier: d.Earlier, May: d.May, Can: map[string]bool{}, Task: a.Task,
@@ -274,15 +276,11 @@ func decidedBy(a *client.Approval) string {
 	return strings.Join(all, "; ")
 }
 
-func (v *visit) decide() error {
+func (v *visit) decide(d *client.ApprovalDetail) error {
 	id, f := v.r.PathValue("id"), v.r.PostForm
-	d, err := v.cfg.Service.Approval(v.ctx(), v.Caller, id)
-	if err != nil {
-		return err
-	}
 	decision := client.Decision{Decision: client.DecisionType(f.Get("decision")), Digest: f.Get("digest"), Reason: reason(f)}
 	wrong := func(field, text string) error {
-		return v.showApproval(http.StatusUnprocessableEntity, &d, &client.Error{Status: http.StatusUnprocessableEntity, Reason: client.ReasonInvalid, Title: "Nothing was decided", Detail: text, Fields: []client.FieldError{{Field: field}}})
+		return v.showApproval(http.StatusUnprocessableEntity, d, &client.Error{Status: http.StatusUnprocessableEntity, Reason: client.ReasonInvalid, Title: "Nothing was decided", Detail: text, Fields: []client.FieldError{{Field: field}}})
 	}
 	switch decision.Decision {
 	case client.Edit, client.Approve:
@@ -293,12 +291,13 @@ func (v *visit) decide() error {
 		}
 		if d.Approval.Destructive && d.Approval.State == client.Pending && strings.TrimSpace(f.Get("confirm")) != d.Approval.Tool {
 			if decision.Decision == client.Edit {
-				return v.showEdit(http.StatusUnprocessableEntity, &d, decision.Arguments, "This call is destructive: type the name of its tool before it is approved.")
+				return v.showEdit(http.StatusUnprocessableEntity, d, decision.Arguments, "This call is destructive: type the name of its tool before it is approved.")
 			}
 			return wrong("confirm", "This call is destructive: type the name of its tool before it is approved.")
 		}
 	case client.Respond:
-		if decision.Response, err = answerForm(&d.Approval).value(f, nil); err != nil {
+		var err error
+		if decision.Response, err = answerForm(&d.Approval).value(f); err != nil {
 			return wrong("response", err.Error())
 		}
 	case client.Reject, client.Cancel:
@@ -306,16 +305,14 @@ func (v *visit) decide() error {
 	if _, err := v.cfg.Service.Decide(v.ctx(), v.Caller, id, decision); err != nil {
 		p := v.problem(err, id)
 		if decision.Decision == client.Edit && p.Reason == client.ReasonInvalid {
-			return v.showEdit(p.Status, &d, decision.Arguments, p.Error())
+			return v.showEdit(p.Status, d, decision.Arguments, p.Error())
 		}
 		return v.refused(err, p, id)
 	}
 	if f.Get("back") == "try" {
-		v.redirect(v.w, "/try?task="+url.QueryEscape(d.Approval.Task))
-		return nil
+		return v.seeOther("/try?task=" + url.QueryEscape(d.Approval.Task))
 	}
-	v.redirect(v.w, "/approvals/"+url.PathEscape(id))
-	return nil
+	return v.seeOther("/approvals/" + url.PathEscape(id))
 }
 
 // reason joins the picked reason and the written one.
@@ -336,8 +333,7 @@ func (v *visit) extend() error {
 	if _, err := v.cfg.Service.Extend(v.ctx(), v.Caller, id, client.Extension{Digest: f.Get("digest"), Until: until}); err != nil {
 		return v.refused(err, v.problem(err, id), id)
 	}
-	v.redirect(v.w, "/approvals/"+url.PathEscape(id))
-	return nil
+	return v.seeOther("/approvals/" + url.PathEscape(id))
 }
 
 func (v *visit) askAnew() error {
@@ -349,15 +345,14 @@ func (v *visit) askAnew() error {
 	if done.Approval != nil {
 		id = done.Approval.ID
 	}
-	v.redirect(v.w, "/approvals/"+url.PathEscape(id))
-	return nil
+	return v.seeOther("/approvals/" + url.PathEscape(id))
 }
 
 // refused answers with the page of an approval as it is now, and why a change of it was refused.
 func (v *visit) refused(err error, p *client.Error, id string) error {
-	now, gone := v.cfg.Service.Approval(v.ctx(), v.Caller, id)
+	now, gone := v.detail(id)
 	if gone != nil {
 		return err
 	}
-	return v.showApproval(p.Status, &now, p)
+	return v.showApproval(p.Status, now, p)
 }

@@ -46,12 +46,11 @@ func showBatch(v *visit) error {
 	p := batchPage{Open: v.sameOrigin}
 	gates, bytes := map[string]bool{}, 0
 	for _, id := range ids {
-		d, err := v.cfg.Service.Approval(v.ctx(), v.Caller, id)
+		d, err := v.detail(id)
 		if err != nil {
 			p.Refused = append(p.Refused, batchItem{row: row{ID: id, Short: short(id), Title: title{Lead: runs(short(id))}}, Why: v.problem(err, id).Detail})
 			continue
 		}
-		d.Approval.May = &d.May
 		one := batchItem{row: v.rowOf(&d.Approval), Args: tree(d.Approval.Arguments), Words: lines(d.Approval.Words)}
 		switch a := &d.Approval; {
 		case a.State != client.Pending:
@@ -125,11 +124,10 @@ func decideBatch(v *visit) error {
 	gates, bytes := map[string]bool{}, 0
 	for i, id := range ids {
 		list[i] = client.BatchDecision{ID: id, Decision: client.Decision{Decision: decision, Digest: digests[i], Reason: reason(f)}}
-		d, err := v.cfg.Service.Approval(v.ctx(), v.Caller, id)
+		d, err := v.detail(id)
 		if err != nil {
 			continue // its result says why
 		}
-		d.Approval.May = &d.May
 		bytes += bytesOf(&d.Approval)
 		if gates[d.Approval.Gate] = true; len(ids) > maxTogether || bytes > maxTogetherBytes || len(gates) > 1 || d.Approval.State == client.Pending && d.May.Decide && !together(&d.Approval) {
 			return &client.Error{Status: http.StatusUnprocessableEntity, Reason: client.ReasonInvalid, Title: "Nothing was decided", Detail: fmt.Sprintf("only calls of one gate that are neither destructive nor of high risk are decided together, at most %d with %s: decide the rest on their own pages", maxTogether, size(maxTogetherBytes))}
@@ -148,8 +146,7 @@ func decideBatch(v *visit) error {
 		shown.Add("id", results[i].ID)
 		shown.Add("refused", refused)
 	}
-	v.redirect(v.w, "/batch/results?"+shown.Encode())
-	return nil
+	return v.seeOther("/batch/results?" + shown.Encode())
 }
 
 // showResults lists the outcomes of calls that were decided together. Its address names them, with the
@@ -163,11 +160,10 @@ func showResults(v *visit) error {
 	var p batchPage
 	for i, id := range ids {
 		one := batchItem{row: row{ID: id, Short: short(id), Title: title{Lead: runs(short(id))}}}
-		d, err := v.cfg.Service.Approval(v.ctx(), v.Caller, id)
+		d, err := v.detail(id)
 		if err != nil {
 			one.Why = v.problem(err, id).Detail
 		} else {
-			d.Approval.May = &d.May
 			one.row = v.rowOf(&d.Approval)
 			one.Ran, _ = ran(d.Run)
 			one.Why = v.notCounted(refused[i], &d.Approval)

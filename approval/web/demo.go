@@ -54,8 +54,7 @@ func (v *visit) switchPersona() error {
 		k.Value, k.MaxAge = as, 0 // until the browser is closed
 	}
 	http.SetCookie(v.w, k)
-	v.redirect(v.w, strings.TrimPrefix(signin.Local(Path+v.r.PostForm.Get("back")), Path))
-	return nil
+	return v.seeOther(strings.TrimPrefix(signin.Local(Path+v.r.PostForm.Get("back")), Path))
 }
 
 // personaSwitch is the form that makes the person at the pages of a demo somebody else.

@@ -23,41 +23,28 @@ type editPage struct {
 	Wrong     string
 }
 
-func (v *visit) edit() error {
-	d, err := v.cfg.Service.Approval(v.ctx(), v.Caller, v.r.PathValue("id"))
-	if err != nil {
-		return err
-	}
-	return v.showEdit(http.StatusOK, &d, nil, "")
-}
+func (v *visit) edit(d *client.ApprovalDetail) error { return v.showEdit(http.StatusOK, d, nil, "") }
 
-func (v *visit) checkEdit() error {
-	d, err := v.cfg.Service.Approval(v.ctx(), v.Caller, v.r.PathValue("id"))
-	if err != nil {
-		return err
-	}
+func (v *visit) checkEdit(d *client.ApprovalDetail) error {
 	f := v.r.PostForm
 	if f.Get("digest") != d.Approval.Digest {
-		return v.showApproval(http.StatusPreconditionFailed, &d, &client.Error{
+		return v.showApproval(http.StatusPreconditionFailed, d, &client.Error{
 			Status: http.StatusPreconditionFailed, Reason: client.ReasonChanged, Title: "The approval has changed", Detail: "nothing was sent: read the approval again, then edit it",
 		})
 	}
-	var raw json.RawMessage
+	raw, shown := json.RawMessage(f.Get("json")), json.RawMessage(nil)
 	if f.Get("view") == "json" {
-		raw = json.RawMessage(f.Get("json"))
-		if wrong := unreadable(raw); wrong != "" {
-			return v.showEdit(http.StatusUnprocessableEntity, &d, raw, wrong)
+		shown = raw // also where it cannot be read
+	} else {
+		var err error
+		if raw, err = argumentForm(d.Parameters, d.Approval.Arguments).value(f); err != nil {
+			return v.showEdit(http.StatusUnprocessableEntity, d, nil, err.Error())
 		}
-		return v.showEdit(http.StatusOK, &d, raw, "")
-	}
-	raw, err = argumentForm(d.Parameters, d.Approval.Arguments).value(f, nil)
-	if err != nil {
-		return v.showEdit(http.StatusUnprocessableEntity, &d, nil, err.Error())
 	}
 	if wrong := unreadable(raw); wrong != "" {
-		return v.showEdit(http.StatusUnprocessableEntity, &d, nil, wrong)
+		return v.showEdit(http.StatusUnprocessableEntity, d, shown, wrong)
 	}
-	return v.showEdit(http.StatusOK, &d, raw, "")
+	return v.showEdit(http.StatusOK, d, raw, "")
 }
 
 // unreadable returns the reason why a text cannot be arguments, as a sentence, or "". A text

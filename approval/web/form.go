@@ -1,7 +1,6 @@
 package web
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -10,6 +9,7 @@ import (
 	"strings"
 
 	"a2a-server/client"
+	"a2a-server/internal/strictjson"
 	"a2a-server/internal/visible"
 )
 
@@ -49,34 +49,6 @@ type schema struct {
 	Default     json.RawMessage            `json:"default"`
 }
 
-// member is a member of an object, with its JSON.
-type member struct {
-	name string
-	raw  json.RawMessage
-}
-
-// members returns the members of an object, in their order.
-func members(raw json.RawMessage) []member {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		return nil
-	}
-	var out []member
-	for d.More() {
-		t, err := d.Token()
-		name, ok := t.(string)
-		if err != nil || !ok {
-			return out
-		}
-		var value json.RawMessage
-		if d.Decode(&value) != nil {
-			return out
-		}
-		out = append(out, member{name, value})
-	}
-	return out
-}
-
 // argumentForm returns the form of a call's arguments: its own members, in their order, and
 // then the missing members from the schema.
 func argumentForm(parameters, arguments json.RawMessage) *form {
@@ -84,9 +56,10 @@ func argumentForm(parameters, arguments json.RawMessage) *form {
 	_ = json.Unmarshal(parameters, &s) // without a schema, each field takes JSON
 	f := &form{Object: true}
 	known := map[string]bool{}
-	for _, m := range members(arguments) {
-		known[m.name] = true
-		f.Fields = append(f.Fields, fieldOf(m.name, s.Properties[m.name], m.raw, slices.Contains(s.Required, m.name)))
+	given, _ := strictjson.Members(arguments) // there are none in a form of an answer
+	for _, m := range given {
+		known[m.Name] = true
+		f.Fields = append(f.Fields, fieldOf(m.Name, s.Properties[m.Name], m.Value, slices.Contains(s.Required, m.Name)))
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		if !known[name] {
@@ -204,8 +177,8 @@ func (f *form) fill(given url.Values) {
 	}
 }
 
-// value returns the JSON of the values sent. rest are members without a field.
-func (f *form) value(given url.Values, rest []member) (json.RawMessage, error) {
+// value returns the JSON of the values sent.
+func (f *form) value(given url.Values) (json.RawMessage, error) {
 	f.fill(given)
 	if !f.Object {
 		raw, err := f.Fields[0].json()
@@ -223,9 +196,6 @@ func (f *form) value(given url.Values, rest []member) (json.RawMessage, error) {
 		if raw != "" {
 			out = append(out, quote(f.Fields[i].Name)+":"+raw)
 		}
-	}
-	for _, m := range rest {
-		out = append(out, quote(m.name)+":"+string(m.raw))
 	}
 	return json.RawMessage("{" + strings.Join(out, ",") + "}"), nil
 }

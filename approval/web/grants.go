@@ -49,8 +49,7 @@ func revokeGrant(v *visit) error {
 	if err := v.cfg.Service.RevokeGrant(v.ctx(), v.Caller, v.r.PathValue("id"), ""); err != nil {
 		return err
 	}
-	v.redirect(v.w, "/grants")
-	return nil
+	return v.seeOther("/grants")
 }
 
 // grantChoices are the grants that a person may pick with an approve; nil: there are none.

@@ -63,7 +63,7 @@ func showHistory(v *visit) error {
 }
 
 func entryOf(v *visit, e *client.AuditEntry) entry {
-	one := entry{N: e.N, At: v.ago(e.At), What: e.What, Tool: e.Tool, Gate: e.Gate, Reason: e.Reason, Via: via(e.Via)}
+	one := entry{N: e.N, At: v.ago(e.At), What: e.What, Tool: e.Tool, Gate: e.Gate, Reason: e.Reason, Via: map[string]string{"a2a": "conversation", "api": "in the inbox, or by the API", "provider": "program"}[e.Via]}
 	switch {
 	case e.What == "resolved":
 		one.State = stateOf(e.State)
@@ -93,16 +93,4 @@ func entryOf(v *visit, e *client.AuditEntry) entry {
 		one.Task = v.link("/tasks/" + url.PathEscape(e.Task))
 	}
 	return one
-}
-
-func via(name string) string {
-	switch name {
-	case "a2a":
-		return "conversation"
-	case "api":
-		return "in the inbox, or by the API"
-	case "provider":
-		return "program"
-	}
-	return ""
 }

@@ -2,6 +2,7 @@ package web
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -224,24 +225,14 @@ func choices(every string, known map[string]bool, selected string) []choice {
 		known[selected] = true
 	}
 	out := []choice{{"", every, selected == ""}}
-	names := make([]string, 0, len(known))
-	for name := range known {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(known)) {
 		out = append(out, choice{name, name, name == selected})
 	}
 	return out
 }
 
 // row answers with a single row, for a page that shows it and got an event about a change.
-func (v *visit) row() error {
-	d, err := v.cfg.Service.Approval(v.ctx(), v.Caller, v.r.PathValue("id"))
-	if err != nil {
-		return err
-	}
-	d.Approval.May = &d.May
+func (v *visit) row(d *client.ApprovalDetail) error {
 	one := v.rowOf(&d.Approval)
 	said, _ := ran(d.Run)
 	return v.show(http.StatusOK, "inbox", "Inbox", "", inboxPage{Rows: []row{one}, Note: said})

@@ -3,6 +3,7 @@ package web
 import (
 	"bytes"
 	"compress/gzip"
+	"crypto/rand"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
@@ -81,7 +82,7 @@ func parse(base string) map[string]*template.Template {
 // render answers with a page.
 func (p *pages) render(w http.ResponseWriter, r *http.Request, status int, name string, f *frame) error {
 	_, hash := files()
-	f.Nonce, f.UI, f.Static, f.Now = nonce(), p.cfg.Prefix+Path, p.link("/static/"+hash), p.cfg.Now().UnixMilli()
+	f.Nonce, f.UI, f.Static, f.Now = rand.Text(), p.cfg.Prefix+Path, p.link("/static/"+hash), p.cfg.Now().UnixMilli()
 	var b bytes.Buffer
 	if err := p.templates[name].ExecuteTemplate(&b, "frame", f); err != nil {
 		p.cfg.Log.Error().Err(err).Str("page", name).Msg("a page cannot be made")

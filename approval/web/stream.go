@@ -12,7 +12,7 @@ import (
 // follow runs a stream of events, which ends with the caller's credential. Its frame is on the
 // stack while the stream waits, so that the rest is in functions.
 func (v *visit) follow(action auth.Action, run func(context.Context, sender) error) {
-	ctx, end, stop, err := v.beginStream(action)
+	ctx, end, stop, err := v.cfg.Door.Stream(v.r, &v.Caller, action)
 	if err != nil {
 		v.fail(v.problem(err, ""))
 		return
@@ -23,32 +23,17 @@ func (v *visit) follow(action auth.Action, run func(context.Context, sender) err
 		if out == nil {
 			out = httpd.NewEvents(v.w, v.cfg.Door.WriteTimeout, v.cfg.Door.Heartbeat, end)
 		}
-		return out.Send(httpd.Frame(nil, id, name, encode(data)))
+		raw, err := json.Marshal(data)
+		if err != nil {
+			return err
+		}
+		return out.Send(httpd.Frame(nil, id, name, raw))
 	})
 	if out == nil {
 		v.fail(v.problem(err, ""))
 		return
 	}
 	out.End()
-}
-
-// beginStream takes a share of the open streams, and watches the caller's credential. Call stop
-// when the stream has ended.
-func (v *visit) beginStream(action auth.Action) (ctx context.Context, end context.CancelCauseFunc, stop func(), err error) {
-	if err := v.By.May(action); err != nil {
-		return nil, nil, nil, err
-	}
-	give, err := v.cfg.Door.Streams.Take(v.By, 1)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	ctx, end = context.WithCancelCause(v.r.Context())
-	leave := v.cfg.Door.Requests.Lease(ctx, v.By, v.Renew, end, action)
-	return ctx, end, func() {
-		leave()
-		end(nil)
-		give()
-	}, nil
 }
 
 // events sends the changes that a page follows, so that the page asks again for its content.
@@ -87,11 +72,3 @@ func (v *visit) events() {
 }
 
 type sender func(id, name string, data any) error
-
-func encode(data any) []byte {
-	raw, err := json.Marshal(data)
-	if err != nil {
-		return []byte("{}")
-	}
-	return raw
-}

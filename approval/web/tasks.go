@@ -3,6 +3,7 @@ package web
 import (
 	"net/http"
 	"net/url"
+	"strings"
 
 	"a2a-server/client"
 )
@@ -54,7 +55,7 @@ func (v *visit) tasks() error {
 	p := tasksPage{Reach: page.Reach.NoteFor(len(page.Items)), Owner: q.Principal, Context: q.Context, Filtered: q.Context != "" || q.State != "" || q.Principal != "", Cursor: q.Cursor != ""}
 	p.States = []choice{{"", "Any state", q.State == ""}}
 	for _, state := range []string{"submitted", "working", "input-required", "auth-required", "completed", "failed", "rejected", "canceled"} {
-		p.States = append(p.States, choice{state, taskState("TASK_STATE_" + replaced(state)).Word, state == q.State})
+		p.States = append(p.States, choice{state, taskState("TASK_STATE_" + strings.ReplaceAll(state, "-", "_")).Word, state == q.State})
 	}
 	titles, err := v.cfg.Service.Titles(v.ctx(), v.requester, page.Items)
 	if err != nil {
@@ -71,23 +72,12 @@ func (v *visit) tasks() error {
 	return v.show(http.StatusOK, "tasks", "Tasks", "", p)
 }
 
-func replaced(state string) string {
-	out := []byte(state)
-	for i := range out {
-		if out[i] == '-' {
-			out[i] = '_'
-		}
-	}
-	return string(out)
-}
-
 func (v *visit) cancelTask() error {
 	id := v.r.PathValue("id")
 	if err := v.cfg.Service.Cancel(v.ctx(), v.requester, id); err != nil {
 		return err
 	}
-	v.redirect(v.w, "/tasks/"+url.PathEscape(id))
-	return nil
+	return v.seeOther("/tasks/" + url.PathEscape(id))
 }
 
 func (v *visit) cancelCall() error {
@@ -95,8 +85,7 @@ func (v *visit) cancelCall() error {
 	if err := v.cfg.Service.CancelCall(v.ctx(), v.requester, id, v.r.PathValue("call")); err != nil {
 		return err
 	}
-	v.redirect(v.w, "/tasks/"+url.PathEscape(id))
-	return nil
+	return v.seeOther("/tasks/" + url.PathEscape(id))
 }
 
 func (v *visit) rawTask() error {

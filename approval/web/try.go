@@ -45,12 +45,11 @@ type ask struct {
 func (v *visit) asks(p *taskPage) []ask {
 	var out []ask
 	for i := range p.Waits {
-		d, err := v.cfg.Service.Approval(v.ctx(), v.Caller, p.Waits[i].ID)
+		d, err := v.detail(p.Waits[i].ID)
 		if err != nil || d.Approval.State != client.Pending {
 			continue
 		}
 		a := &d.Approval
-		a.May = &d.May
 		one := ask{row: v.rowOf(a), Kind: string(a.Kind), Args: tree(a.Arguments), Can: map[string]bool{}}
 		for _, decision := range a.Decisions {
 			one.Can[string(decision)] = d.May.Decide
@@ -163,6 +162,5 @@ func (v *visit) send() error {
 	if task == "" {
 		return v.showTry(http.StatusOK, &tryPage{Answer: lines(answer), Sent: lines(text)}, "", m.Context)
 	}
-	v.redirect(v.w, "/try?task="+url.QueryEscape(task))
-	return nil
+	return v.seeOther("/try?task=" + url.QueryEscape(task))
 }

@@ -27,13 +27,6 @@ const Path = "/ui"
 // requestTime bounds every request but streams.
 const requestTime = time.Minute
 
-// A Session is the sign-in of a caller, as the pages show it.
-type Session struct {
-	Name   string // of the person; "": the caller's subject
-	Method string // how the person signed in, in words; may be empty
-	Ends   time.Time
-}
-
 // Tool is a tool as the page about the server lists it.
 type Tool struct {
 	Name, Description string
@@ -62,8 +55,9 @@ type Sender interface {
 type Config struct {
 	Service *api.Service
 	Door    api.Door
-	// Identify returns the caller of a request. It has answered the request if ok is false.
-	Identify  func(w http.ResponseWriter, r *http.Request) (c api.Caller, session Session, ok bool)
+	// Identify returns the caller of a request, and in words how it has authenticated. It has answered
+	// the request if ok is false.
+	Identify  func(w http.ResponseWriter, r *http.Request) (c api.Caller, method string, ok bool)
 	Prefix    string // path of the base URL, without a slash at its end
 	PublicURL string // base URL for commands to copy; "": this server, as text
 	SignOut   string // path to post to, below the base URL; "": there is no signing out
@@ -98,7 +92,7 @@ type visit struct {
 	*pages
 	api.Caller            // who reads and decides
 	requester  api.Caller // whose tasks the pages show: the same, but in a demo never the persona
-	session    Session
+	method     string     // how the caller has authenticated
 	w          http.ResponseWriter
 	r          *http.Request
 	sameOrigin bool // a page of this server has led here
@@ -114,12 +108,21 @@ func New(c Config) http.Handler {
 	}
 	get := func(path string, action auth.Action, run func(*visit) error) { p.route("GET", path, action, run) }
 	post := func(path string, action auth.Action, run func(*visit) error) { p.route("POST", path, action, run) }
+	shown := func(run func(*visit, *client.ApprovalDetail) error) func(*visit) error {
+		return func(v *visit) error {
+			d, err := v.detail(v.r.PathValue("id"))
+			if err != nil {
+				return err
+			}
+			return run(v, d)
+		}
+	}
 	get("/{$}", 0, (*visit).inbox)
-	get("/approvals/{id}", auth.Review, (*visit).approval)
-	get("/approvals/{id}/row", auth.Review, (*visit).row)
-	get("/approvals/{id}/edit", auth.Review, (*visit).edit)
-	post("/approvals/{id}/edit", auth.Decide, (*visit).checkEdit)
-	post("/approvals/{id}/decision", auth.Decide, (*visit).decide)
+	get("/approvals/{id}", auth.Review, shown((*visit).approval))
+	get("/approvals/{id}/row", auth.Review, shown((*visit).row))
+	get("/approvals/{id}/edit", auth.Review, shown((*visit).edit))
+	post("/approvals/{id}/edit", auth.Decide, shown((*visit).checkEdit))
+	post("/approvals/{id}/decision", auth.Decide, shown((*visit).decide))
 	post("/approvals/{id}/extension", auth.Decide, (*visit).extend)
 	post("/approvals/{id}/anew", auth.Decide, (*visit).askAnew)
 	get("/batch", auth.Decide, showBatch)
@@ -210,11 +213,11 @@ func (p *pages) route(method, path string, action auth.Action, run func(*visit) 
 
 // known returns the visit of a request with a known caller; nil: it is answered.
 func (p *pages) known(w http.ResponseWriter, r *http.Request) *visit {
-	c, session, ok := p.cfg.Identify(w, r)
+	c, method, ok := p.cfg.Identify(w, r)
 	if !ok {
 		return nil
 	}
-	v := &visit{pages: p, Caller: p.caller(c, r), requester: c, session: session, w: w, r: r, sameOrigin: p.isSameOrigin(r), texts: textsOf(r, p.cfg.Prefix, p.cfg.Now())}
+	v := &visit{pages: p, Caller: p.caller(c, r), requester: c, method: method, w: w, r: r, sameOrigin: p.isSameOrigin(r), texts: textsOf(r, p.cfg.Prefix, p.cfg.Now())}
 	if !v.sameOrigin {
 		for _, prepared := range []string{"do", "text", "context"} {
 			v.query.Del(prepared)
@@ -277,6 +280,12 @@ func (p *pages) redirect(w http.ResponseWriter, path string) {
 	w.WriteHeader(http.StatusSeeOther)
 }
 
+// seeOther is redirect after a change.
+func (v *visit) seeOther(path string) error {
+	v.redirect(v.w, path)
+	return nil
+}
+
 // secure sets the headers of every page.
 func secure(w http.ResponseWriter, nonce string) {
 	script := "'none'"
@@ -308,11 +317,8 @@ type frame struct {
 func (v *visit) show(status int, name, title, live string, main any) error {
 	by := v.By
 	f := frame{
-		Title: title, Here: name, Agent: v.cfg.Agent, Version: v.cfg.Version, User: v.session.Name, Identity: by.Subject,
-		Roles: strings.Join(by.Roles, ", "), Method: v.session.Method, Tasks: by.May(auth.List) == nil, Try: v.cfg.Sender != nil && by.May(auth.Create) == nil, Policy: seesPolicy(v), Live: live, Persona: v.personaSwitch(), Main: main,
-	}
-	if f.User == "" {
-		f.User = by.Subject
+		Title: title, Here: name, Agent: v.cfg.Agent, Version: v.cfg.Version, User: by.Subject, Identity: by.Subject,
+		Roles: strings.Join(by.Roles, ", "), Method: v.method, Tasks: by.May(auth.List) == nil, Try: v.cfg.Sender != nil && by.May(auth.Create) == nil, Policy: seesPolicy(v), Live: live, Persona: v.personaSwitch(), Main: main,
 	}
 	if by.Tenant != "" {
 		f.Identity = by.Tenant + ":" + by.Subject
@@ -353,6 +359,3 @@ func Refuse(w http.ResponseWriter, wrong *client.Error) {
 func (v *visit) fail(wrong *client.Error) {
 	_ = v.show(wrong.Status, "error", wrong.Title, "", wrong) // likewise
 }
-
-// nonce returns a value that allows the script of a single answer.
-func nonce() string { return rand.Text() }

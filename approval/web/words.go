@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -24,45 +25,24 @@ func riskOf(a *client.Approval) badge {
 	return badge{"low", "Low"}
 }
 
-func stateOf(state client.State) badge {
-	switch state {
-	case client.Pending:
-		return badge{"wait", "Pending"}
-	case client.Approved:
-		return badge{"done", "Approved"}
-	case client.Edited:
-		return badge{"done", "Approved with changes"}
-	case client.Rejected:
-		return badge{"fail", "Rejected"}
-	case client.Responded:
-		return badge{"done", "Answered"}
-	case client.Expired:
-		return badge{"end", "Expired"}
-	case client.Canceled:
-		return badge{"end", "Canceled"}
-	case client.Superseded:
-		return badge{"end", "Replaced"}
-	}
-	return badge{"end", string(state)}
+// states are the states of an approval.
+var states = map[client.State]badge{
+	client.Pending: {"wait", "Pending"}, client.Approved: {"done", "Approved"}, client.Edited: {"done", "Approved with changes"},
+	client.Rejected: {"fail", "Rejected"}, client.Responded: {"done", "Answered"},
+	client.Expired: {"end", "Expired"}, client.Canceled: {"end", "Canceled"}, client.Superseded: {"end", "Replaced"},
 }
+
+func stateOf(state client.State) badge { return cmp.Or(states[state], badge{"end", string(state)}) }
 
 func taskState(state string) badge {
 	word := strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(state, "TASK_STATE_"), "_", " "))
 	if word == "" {
 		return badge{"end", "Unknown"}
 	}
-	class := "end"
-	switch word {
-	case "submitted", "working":
-		class = "run"
-	case "input required", "auth required":
-		class = "wait"
-	case "completed":
-		class = "done"
-	case "failed", "rejected":
-		class = "fail"
-	}
-	return badge{class, strings.ToUpper(word[:1]) + word[1:]}
+	class := map[string]string{
+		"submitted": "run", "working": "run", "input required": "wait", "auth required": "wait", "completed": "done", "failed": "fail", "rejected": "fail",
+	}[word]
+	return badge{cmp.Or(class, "end"), strings.ToUpper(word[:1]) + word[1:]}
 }
 
 // shortfall says how many calls of an ended task did not run, and why; "": all ran. none: no call ran.

@@ -55,8 +55,7 @@ type Config struct {
 	// DelegatedDecisions lets services and their delegates decide. Otherwise only persons may,
 	// directly: see [auth.Principal.Direct].
 	DelegatedDecisions bool
-	// People are who have several subjects: whoever has requested, edited or voted is judged by them, too,
-	// as they are now.
+	// People have several subjects: requesters, editors and voters are judged by all of them, as they are now.
 	People auth.People
 
 	// Memory is searched by SearchMemory. Defaults to the ended tasks of the same owner in the same
@@ -86,9 +85,9 @@ type Config struct {
 	// Accepted is called with the principal of each durable message and decision that came with a
 	// [Renewal], as it was at the commit, before the sender has the answer. It may write to the store.
 	Accepted func(context.Context, auth.Principal)
-	// Current returns who has made a grant, given a vote, or decides, as they are now: it is asked at each
+	// Current returns the maker of a grant, a voter or a decider as they are now: it is asked at each
 	// use of a grant and at each decision, also right before the store writes them: it may read the store,
-	// and must not wait for a write. A grant of somebody who could not approve the call now covers nothing,
+	// and must not wait for a write. A grant whose maker could not approve the call now covers nothing,
 	// and a vote that was given with a credential that is withdrawn does not count. A decision is made again
 	// if its sender has changed. Defaults to those people as they were.
 	Current auth.Current

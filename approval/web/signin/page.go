@@ -1,10 +1,7 @@
 package signin
 
 import (
-	"bytes"
-	_ "embed"
 	"errors"
-	"html/template"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -26,11 +23,6 @@ type Page struct {
 
 // Link is a link of a page.
 type Link struct{ Title, URL string }
-
-//go:embed signin.html
-var markup string
-
-var compiled = template.Must(template.New("signin").Parse(markup))
 
 // choose answers with all ways to sign in.
 func (s *SignIn) choose(w http.ResponseWriter, r *http.Request, status int, message, next string) {
@@ -100,17 +92,4 @@ func (s *SignIn) page(w http.ResponseWriter, r *http.Request, status int, p Page
 	h.Set("X-Frame-Options", "DENY")
 	httpd.Bound(w)
 	s.cfg.Render(w, r, status, p)
-}
-
-// render is the default of Config.Render.
-func (s *SignIn) render(w http.ResponseWriter, _ *http.Request, status int, p Page) {
-	var b bytes.Buffer
-	if err := compiled.Execute(&b, p); err != nil {
-		s.cfg.Log.Error().Err(err).Msg("the page for signing in cannot be made")
-		http.Error(w, "The server has failed: its log has the reason.", http.StatusInternalServerError)
-		return
-	}
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.WriteHeader(status)
-	_, _ = w.Write(b.Bytes()) // the client is gone if it fails
 }

@@ -27,7 +27,7 @@ const (
 	OutPath      = Pages + "/signout"
 )
 
-// Config configures a [SignIn]. Requests, Store, Now and Server are required.
+// Config configures a [SignIn]. Requests, Store, Render, Now and Server are required.
 type Config struct {
 	Server        string // its name, for people
 	Requests      *httpd.Frontend
@@ -50,7 +50,7 @@ type Config struct {
 
 	Idle     time.Duration // after which an unused session ends. Defaults to 1 h.
 	Lifetime time.Duration // of any session. Defaults to 12 h.
-	// Render writes the page for signing in. Defaults to a page without a style.
+	// Render writes the page for signing in.
 	Render func(w http.ResponseWriter, r *http.Request, status int, p Page)
 	Log    zerolog.Logger
 	Now    func() time.Time
@@ -81,9 +81,6 @@ func New(cfg Config) *SignIn {
 	s := &SignIn{cfg: cfg}
 	if u, err := url.Parse(cfg.Base); err == nil {
 		s.prefix = u.EscapedPath()
-	}
-	if s.cfg.Render == nil {
-		s.cfg.Render = s.render
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+Path, s.show)

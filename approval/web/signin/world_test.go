@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"html/template"
 	"io"
 	"net/http"
 	"net/http/cookiejar"
@@ -46,6 +47,15 @@ type world struct {
 	served *httptest.Server
 }
 
+// markup shows everything that a page has.
+var markup = template.Must(template.ParseFiles("testdata/page.html"))
+
+func render(w http.ResponseWriter, _ *http.Request, status int, p signin.Page) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	_ = markup.Execute(w, p)
+}
+
 const client, secret = "a2a-server", "s3cret"
 
 // newWorld returns a world whose configuration was changed.
@@ -80,7 +90,7 @@ func newWorld(t *testing.T, tls bool, changes ...func(*signin.Config)) *world {
 	}
 	w.config = signin.Config{
 		Server: "tests", Keys: w.keys, OIDC: issuers, Complete: func(_ context.Context, p auth.Principal) auth.Principal { return p }, Authenticator: auth.First(w.keys, issuers, behind), Base: base,
-		Guard: httpd.Guard{Own: true, Pages: signin.Pages}, Store: w.store, Now: w.now, Log: zerolog.New(testlog.New(t)),
+		Guard: httpd.Guard{Own: true, Pages: signin.Pages}, Store: w.store, Render: render, Now: w.now, Log: zerolog.New(testlog.New(t)),
 		Issuers: []signin.Issuer{{Name: "corp", ClientID: client, Secret: func(context.Context) (string, error) { return secret, nil }, Scopes: []string{"groups"}, Mark: "1"}},
 	}
 	w.issuer.Register(oidctest.Client{ID: client, Secret: secret, RedirectURI: base + signin.Path + "/callback"})

@@ -40,7 +40,7 @@ type batch struct {
 	settles  bool                 // see Settles
 	kept     bool                 // a deadline has passed that the status may name
 	voted    bool                 // a person has voted in it
-	decider  *decider             // who decides by it; nil: nobody, or see decides
+	decider  *decider             // nil: none, or see decides
 	troubled bool                 // a call has been postponed in it
 	told     bool                 // another writer has changed the log since the last draft
 	force    bool                 // continue though there is nothing to write

@@ -56,7 +56,7 @@ func (d *Draft) expire(a *fold.Approval) (ended bool, err error) {
 
 // Waiting is the [Input] of a due row of kind [task.DueEscalate] or [task.DueRemind]: an approval
 // has been pending for a while. All that is due for the approval is done, in the order expire,
-// escalate, remind: after a pause nobody is told of an approval that has expired.
+// escalate, remind: after a pause no route is told of an approval that has expired.
 type Waiting struct{ Row store.Due }
 
 func (in Waiting) put(d *Draft) error {
@@ -90,7 +90,7 @@ func (in Waiting) put(d *Draft) error {
 	return nil
 }
 
-// escalate asks others about an approval, too, once.
+// escalate asks further people about an approval, once.
 func (d *Draft) escalate(a *fold.Approval) error {
 	due, now, at, before := removed(escalation(&a.Approval)), a.Approval, d.now().Time(), a.Waits
 	now.Escalated = &at
@@ -141,7 +141,7 @@ type Extend struct {
 	Until    time.Time
 }
 
-// permitted returns a pending approval that somebody may decide, to whom it was shown with this digest.
+// permitted returns a pending approval that a decider may decide, and has seen with this digest.
 func (d *Draft) permitted(id, digest string, by approval.Decider) (*fold.Approval, error) {
 	if err := d.decides(by.By); err != nil {
 		return nil, err

@@ -70,7 +70,7 @@ func (g *Grants) rows(ctx context.Context, q store.RowQuery) iter.Seq2[store.Row
 type usedGrant struct {
 	approval.Grant
 	rev      uint64
-	by       auth.Principal   // who made it, as they are now
+	by       auth.Principal   // its maker, as they are now
 	promised int              // entries that were created by it, and have not started yet
 	needed   bool             // a call has started, or goes on, by it
 	counts   *store.RowChange // of the calls that start by it, if they count
@@ -175,7 +175,7 @@ func (d *asking) standing(c *fold.Call, x *examined) (_ *usedGrant, lapsed strin
 	return nil, lapsed
 }
 
-// maker returns who has made a grant, as they are now, or why it covers nothing.
+// maker returns the maker of a grant, as they are now, or why it covers nothing.
 func (d *asking) maker(g *approval.Grant) (by auth.Principal, why string) {
 	by, err := d.current(g.By)
 	if err == nil {
@@ -188,10 +188,10 @@ func (d *asking) maker(g *approval.Grant) (by auth.Principal, why string) {
 	return auth.Principal{}, "it cannot be found out now what they may do"
 }
 
-// decider is somebody who decides by a draft: as authenticated, and as known when it was made.
+// decider is the decider of a draft: as authenticated, and as known when it was made.
 type decider struct{ was, is auth.Principal }
 
-// decides makes the draft depend on who decides by it. A person who was not seen before is as they were
+// decides makes the draft depend on its decider. A person without an earlier request is as they were
 // authenticated; a credential that has gone is found when it is authenticated again, before the commit.
 func (d *asking) decides(by auth.Principal) error {
 	is, err := d.current(by)
@@ -205,7 +205,7 @@ func (d *asking) decides(by auth.Principal) error {
 	return nil
 }
 
-// current returns who somebody that has decided is now.
+// current returns the maker of a grant, a voter or a decider as they are now.
 func (d *asking) current(was auth.Principal) (auth.Principal, error) {
 	if d.at.Current == nil {
 		return was, nil
@@ -214,9 +214,9 @@ func (d *asking) current(was auth.Principal) (auth.Principal, error) {
 }
 
 // Holds reports whether the draft may still be written: if calls start, are asked about or are decided by it,
-// the rules in force are those of the draft; the grants by which calls start have not ended; their makers, and
-// whoever decides, are who they were when it was made; and the votes for what it approves count. If not, it has
-// to be made anew.
+// the rules in force are the draft's; the grants by which calls start have not ended; their makers and the
+// decider are as they were when it was made; and the votes for its approvals count. If not, it has to be made
+// anew.
 func (d *Draft) Holds(inForce *Rules, now time.Time) bool {
 	var panicked error
 	defer d.rules.guard(d.f.View.TaskID(), "code supplied by the application", &panicked) // then it does not hold
@@ -245,9 +245,8 @@ func (d *Draft) Holds(inForce *Rules, now time.Time) bool {
 	})
 }
 
-// withdrawn returns whose vote for what a pending approval shows does not count any more, because
-// their credential is withdrawn or, under four eyes, they have acted in a message since, and why; "": nobody's. A vote of somebody who cannot be looked up now does not
-// count either.
+// withdrawn says which vote for the call of a pending approval does not count any more, and why: the credential
+// of the voter is withdrawn, cannot be looked up now or, under four eyes, has acted in a message since. "": none.
 func (d *asking) withdrawn(a *approval.Approval) string {
 	for i := range a.Votes {
 		v := &a.Votes[i]

@@ -192,7 +192,7 @@ func (in *FollowUp) maySend() error {
 	return nil
 }
 
-// remark keeps a message that came while others than the client decide about all of pending, or at the
+// remark keeps a message that came while people other than the client decide about all of pending, or at the
 // agents that the task has called. A word that sounds like a decision is refused, unless it is marked as a
 // remark: its sender would believe that it counts.
 func (in *FollowUp) remark(d *Draft, pending []*approval.Approval, received *event.MessageReceived) error {

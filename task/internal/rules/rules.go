@@ -86,7 +86,7 @@ type At struct {
 	Holds func(approval string) bool
 	// Grants are the grants of the owner of the task; nil: there are none.
 	Grants *Grants
-	// Current returns who has made a grant, given a vote, or decides, as they are now. Nil: as they were.
+	// Current returns the maker of a grant, a voter or a decider as they are now. Nil: as they were.
 	Current auth.Current
 	// Held is the moment of the backup from which the store was restored, while it waits for its
 	// operator: no planner is asked, nor answered. Zero: it does not wait.
