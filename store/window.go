@@ -5,12 +5,10 @@ import (
 	"time"
 )
 
-// The bounds of a [Window], unless a store is told otherwise. A task that ends within WindowSlack has its message
-// there for an hour after its end.
+// The bounds of a [Window], unless a store is told otherwise.
 const (
-	WindowSlack = 10 * time.Minute
-	WindowAge   = time.Hour + WindowSlack
-	WindowSize  = 200_000
+	WindowAge  = time.Hour
+	WindowSize = 200_000
 )
 
 // Window is the idempotency window: it maps the messages of the newest creations to

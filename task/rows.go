@@ -28,7 +28,7 @@ const (
 	IndexDigest  = "digest"
 
 	// RowMessage is the message that created a task, without a value. IndexMessage has it by the hash of the
-	// message; it is removed an hour after the end of the task. A task that ends with its first calls has none.
+	// message; it is removed an hour after the end of the task.
 	RowMessage   = "message"
 	IndexMessage = "hash"
 

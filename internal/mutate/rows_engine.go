@@ -28,7 +28,6 @@ func engineRows() []row {
 		{"task/engine", "Engine.committed", zero("Audited"), "internal/e2e TestLogTellsWhatWasApproved/approved", "the log says who decided"},
 		{"task/engine/internal/turn", "Turns.create", before("PointCreated", "t.launch(d.Launch())"), "task/engine TestToolIsEnteredAfterItsStartIsDurable/a new task", "a call of a new task is entered when its start is durable"},
 		{"task/engine/internal/turn", "Turns.create", skip("Dedup MessageHash"), "task/engine TestSameMessageAtOnce", "a message that is sent twice at once makes one task"},
-		{"task/engine/internal/turn", "Turn.commit", never("remembered"), "task/engine TestMessageOfABriefTask", "a message finds a task that goes on after its first call"},
 		{"task/engine/internal/turn", "Turns.create", skip("b.Disk"), "task/engine TestDiskOfACaller/memstore", "new tasks are refused beyond limits.disk and limits.disk_per_caller"},
 		{"task/engine/internal/turn", "Turns.create", skip("b.Parked"), "task/engine TestParkedTasksAreBounded", "no more tasks of a context wait than may"},
 		{"task/engine", "fit", never("size i"), "TestPageOfBytes", "a page of a list has no more than its bytes"},

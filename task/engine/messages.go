@@ -16,11 +16,8 @@ import (
 	"a2a-server/task/internal/fold"
 )
 
-// messageAge is how long after the end of a task its message still finds it.
-const messageAge = store.WindowAge - store.WindowSlack
-
 // repeats returns the task that the message with this hash has created, unless the task ended more than
-// messageAge ago. false: the message is new, or the store's window, which refuses the create, has the task.
+// [store.WindowAge] ago. false: the message is new.
 func (c *core) repeats(ctx context.Context, scope store.Scope, message store.Hash) (store.TaskID, bool, error) {
 	for q := (store.RowQuery{Kind: task.RowMessage, Index: task.IndexMessage, Prefix: message[:], Keys: true}); ; {
 		page, err := c.env.Store.Rows(ctx, scope, q)
@@ -40,7 +37,7 @@ func (c *core) repeats(ctx context.Context, scope store.Scope, message store.Has
 }
 
 // messageOver reports whether the message that created a task does not find it any more: the task is gone,
-// or ended at least messageAge ago. A damaged task may not have ended.
+// or ended at least [store.WindowAge] ago. A damaged task may not have ended.
 func (c *core) messageOver(ctx context.Context, id store.TaskID) (bool, error) {
 	h, err := c.header(ctx, store.System(), id)
 	switch {
@@ -51,7 +48,7 @@ func (c *core) messageOver(ctx context.Context, id store.TaskID) (bool, error) {
 	case err != nil:
 		return false, err
 	}
-	return h.Phase == store.Final && c.env.Now().Sub(h.StatusTime.Time()) >= messageAge, nil
+	return h.Phase == store.Final && c.env.Now().Sub(h.StatusTime.Time()) >= store.WindowAge, nil
 }
 
 // ForgetMessages removes the rows of messages that find their tasks no more, of all owners. Each removal is

@@ -18,7 +18,6 @@ import (
 	"a2a-server/auth"
 	"a2a-server/store"
 	"a2a-server/task"
-	"a2a-server/tool"
 )
 
 // repeated sends a message again, and checks that it finds its task.
@@ -131,11 +130,7 @@ func (w *world) messages() int {
 func TestForgetMessages(t *testing.T) {
 	eachDisk(t, func(t *testing.T, w *world) {
 		w.start()
-		asks := func(amount int) *a2a.Task { return w.send(w.calls("transfer", args{"amount": amount, "to": "bob"})) }
-		waits, ends, deleted := asks(1), asks(2), asks(3)
-		w.approves(ends.ID)
-		w.approves(deleted.ID)
-		synctest.Wait()
+		waits, ends, deleted := w.send(w.calls("transfer", args{"amount": 1, "to": "bob"})), w.send(w.calls("echo", args{})), w.send(w.calls("echo", args{"n": 1}))
 		w.must(w.engine.Tasks().Delete(w.ctx(), alice, string(deleted.ID)))
 		pass(time.Hour - time.Second)
 		w.must(w.engine.Tasks().ForgetMessages(w.ctx()))
@@ -154,33 +149,6 @@ func TestForgetMessages(t *testing.T) {
 		if n := w.messages(); n != 0 {
 			t.Errorf("%d messages are kept", n)
 		}
-	})
-}
-
-// A task that ends with its first calls leaves no message, and its message finds it for an hour all the same,
-// also after a crash. A task that runs for longer, or goes on after its first call, leaves one.
-func TestMessageOfABriefTask(t *testing.T) {
-	eachDisk(t, func(t *testing.T, w *world) {
-		k := w.killer()
-		w.startTools(&hasty{limit: func() time.Duration { return 5 * time.Hour }, keeper: newKeeper("slow", func(ctx tool.Context, _ int) (map[string]any, error) {
-			<-ctx.Done()
-			return nil, ctx.Err()
-		})})
-		m := w.calls("echo", args{})
-		first := w.send(m)
-		w.wantState(first, a2a.TaskStateCompleted)
-		pass(30 * time.Minute)
-		k.crash()
-		pass(30*time.Minute - time.Second)
-		w.repeated(m, first.ID)
-		if n := w.messages(); n != 0 {
-			t.Errorf("%d messages are kept of a task that ended at once", n)
-		}
-		slow, both := w.calls("slow", args{}), w.calls("echo", args{}, "transfer", args{"amount": 1, "to": "bob"})
-		runs, goesOn := w.begun(alice, slow), w.send(both)
-		pass(4 * time.Hour)
-		w.repeated(slow, runs)
-		w.repeated(both, goesOn.ID)
 	})
 }
 

@@ -116,7 +116,7 @@ func (r *Run) begin(ctx context.Context) {
 	ctx, r.cancel = context.WithCancelCause(ctx)
 	x := newToolContext(ctx, r)
 
-	limit := r.runs.Timeout(r.entry.Tool)
+	limit := r.timeout()
 	r.mu.Lock()
 	r.clock.left = limit
 	r.startClock()

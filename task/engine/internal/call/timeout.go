@@ -6,12 +6,12 @@ import (
 	"a2a-server/tool"
 )
 
-// Timeout returns how long a run of t may take: the limit of a [tool.Timed] tool, else the limit
+// timeout returns how long a run may take: the limit of a [tool.Timed] tool, else the limit
 // for all. A tool that panics counts as not Timed.
-func (c *Runs) Timeout(t tool.Tool) (limit time.Duration) {
-	limit = c.env.Limits.ToolTimeout
+func (r *Run) timeout() (limit time.Duration) {
+	limit = r.runs.env.Limits.ToolTimeout
 	defer func() { _ = recover() }() // it is the tool's own code
-	if timed, ok := tool.As[tool.Timed](t); ok {
+	if timed, ok := tool.As[tool.Timed](r.entry.Tool); ok {
 		if own := timed.Timeout(); own > 0 {
 			limit = own
 		}

@@ -183,7 +183,6 @@ func (ts *Turns) write(ctx context.Context, s store.Scope, f *fold.Fold, in rule
 // takeOver writes an input to a parked task and continues the task from there.
 func (ts *Turns) takeOver(ctx context.Context, s store.Scope, f *fold.Fold, in rules.Input, proof func(context.Context) error, advance bool) (Landed, error) {
 	t := ts.newTurn(f.Header.Task, f.Header.Owner)
-	t.remembered = true // it has rested
 	t.take(f)
 	d, err := rules.On(ts.env.Rules(), t.at(ctx), f, in)
 	if err == nil && d.Empty() {

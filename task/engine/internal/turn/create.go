@@ -40,10 +40,7 @@ func (ts *Turns) create(ctx context.Context, scope store.Scope, n rules.New, adv
 	b := ts.batch(d, scope, nil)
 	if !current.NoIdempotency {
 		b.Dedup = rules.MessageHash(n.Context.Owner(), n.JSON)
-		t.fold.Header.Message = b.Dedup
-		if t.remembered = !ts.brief(d); t.remembered {
-			b.Rows = append(b.Rows, messageRow(b.Dedup))
-		}
+		b.Rows = append(b.Rows, store.RowChange{Kind: task.RowMessage, Key: []byte("first"), Index: []store.IndexKey{{Index: task.IndexMessage, Key: slices.Clone(b.Dedup[:])}}})
 	}
 	b.Disk = ts.env.Limits.DiskBounds()
 	if n.Message.ContextID != "" { // a context id of ours is new, so its context is empty
@@ -54,18 +51,4 @@ func (ts *Turns) create(ctx context.Context, scope store.Scope, n rules.New, adv
 		return Landed{}, store.Disk{}, err
 	}
 	return Landed{r.Last, t}, r.Disk, nil
-}
-
-// brief reports whether a created task has ended, or runs calls that all end within [store.WindowSlack]. Unless
-// another batch follows that leaves it unfinished, the store's window is enough to find it by its message.
-func (ts *Turns) brief(d *rules.Draft) bool {
-	slow := func(e *rules.Execution) bool {
-		return ts.Calls.Timeout(e.Tool)+ts.env.Limits.ToolGrace > store.WindowSlack
-	}
-	return d.Phase() == store.Final || len(d.Launch()) > 0 && !slices.ContainsFunc(d.Launch(), slow)
-}
-
-// messageRow is the row by which its first message finds a task.
-func messageRow(message store.Hash) store.RowChange {
-	return store.RowChange{Kind: task.RowMessage, Key: []byte("first"), IfRev: store.Any, Index: []store.IndexKey{{Index: task.IndexMessage, Key: message[:]}}}
 }

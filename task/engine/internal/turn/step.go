@@ -154,9 +154,6 @@ func (t *Turn) commit(d *rules.Draft, snapshot *store.Snapshot) stepped {
 	fence := t.place.Fence
 	b := t.turns.batch(d, store.System(), &fence)
 	b.Snapshot = snapshot
-	if message := t.fold.Header.Message; !t.remembered && d.Phase() != store.Final && !message.IsZero() {
-		b.Rows = append(b.Rows, messageRow(message))
-	}
 	c := t.turns.env.Store.Append(t.turns.env.Ctx, b)
 	t.turns.env.At(env.PointStep)
 	r, err := t.turns.env.Await(c)
@@ -170,7 +167,7 @@ func (t *Turn) commit(d *rules.Draft, snapshot *store.Snapshot) stepped {
 		t.lost(err)
 		return steppedOver
 	}
-	t.ended, t.stale, t.planned, t.remembered = nil, false, nil, true
+	t.ended, t.stale, t.planned = nil, false, nil
 	d.Committed(r)
 	t.measure()
 	t.turns.committed(d)

@@ -43,19 +43,18 @@ type Turn struct {
 	place scheduler.Place // place.Fence gives it the right to run the task
 	fold  *fold.Fold
 
-	runs       []*call.Run      // running, or with an outcome that has not been taken
-	ended      []*call.Run      // with an outcome that is taken but not written, in order of arrival
-	inflight   []*store.Commit  // batches of chunks
-	asking     []*call.HeldCall // calls whose questions are not written yet
-	held       []*call.HeldCall // calls with pending questions
-	leaving    []*call.HeldCall // of held, whose questions are to be withdrawn
-	planned    *rules.Planned   // the answer of a slow planner, not written yet; nil: none
-	stale      bool             // see the invariants
-	asks       bool             // uses no grants: too many batches have conflicted
-	plans      int              // steps that it has asked a slow planner for
-	placeless  bool             // it has given its place back while it only waits
-	remembered bool             // the row of its first message is written; see Turns.brief
-	over       bool             // its goroutine has returned normally
+	runs      []*call.Run      // running, or with an outcome that has not been taken
+	ended     []*call.Run      // with an outcome that is taken but not written, in order of arrival
+	inflight  []*store.Commit  // batches of chunks
+	asking    []*call.HeldCall // calls whose questions are not written yet
+	held      []*call.HeldCall // calls with pending questions
+	leaving   []*call.HeldCall // of held, whose questions are to be withdrawn
+	planned   *rules.Planned   // the answer of a slow planner, not written yet; nil: none
+	stale     bool             // see the invariants
+	asks      bool             // uses no grants: too many batches have conflicted
+	plans     int              // steps that it has asked a slow planner for
+	placeless bool             // it has given its place back while it only waits
+	over      bool             // its goroutine has returned normally
 
 	left   atomic.Bool   // it has left its place for good
 	pauses chan struct{} // closed when it has left, or only waits for answers for the first time
