@@ -56,6 +56,13 @@ func (a *Approval) Check(ans Decision, d Decider, now time.Time) error {
 // Permits reports whether d may decide a at now, whatever the decision: a is pending and not
 // overdue, and d may decide it. Any error is an *[Error].
 func (a *Approval) Permits(d Decider, now time.Time) error {
+	if err := a.permits(d, now); err != nil {
+		return err
+	}
+	return nil
+}
+
+func (a *Approval) permits(d Decider, now time.Time) *Error {
 	switch {
 	case d.By.IsZero():
 		return barred(a, BarredUnknown, "the sender of the answer is unknown; authenticate and send it again")
@@ -64,10 +71,7 @@ func (a *Approval) Permits(d Decider, now time.Time) error {
 	case Overdue(a, now):
 		return tooLate(a)
 	}
-	if err := a.checkPerson(d); err != nil {
-		return err
-	}
-	return nil
+	return a.checkPerson(d)
 }
 
 // Conceals returns an error if a has ended, its gates hide something, and d could not have decided it: an
@@ -80,22 +84,15 @@ func (a *Approval) Conceals(d Decider) *Error {
 }
 
 func (a *Approval) check(ans Decision, d Decider, now time.Time) *Error {
-	if d.By.IsZero() {
-		return barred(a, BarredUnknown, "the sender of the answer is unknown; authenticate and send it again")
-	}
-	if a.State != Pending {
+	if a.State != Pending && !d.By.IsZero() {
 		if err := a.Conceals(d); err != nil {
 			return err
 		}
 		if a.settledBy(ans) {
 			return Decided(a)
 		}
-		return a.refusal(nil)
 	}
-	if Overdue(a, now) {
-		return tooLate(a)
-	}
-	if err := a.checkPerson(d); err != nil { // before the digest, by which one could guess
+	if err := a.permits(d, now); err != nil { // before the digest, which may be guessed
 		return err
 	}
 	if ans.Digest != "" && ans.Digest != a.Digest {

@@ -116,20 +116,16 @@ func repeated(a *Approval, ans Decision, approvals []*Approval) *Approval {
 
 // successor returns the approval that replaced a, or nil.
 func successor(a *Approval, approvals []*Approval) *Approval {
-	for _, b := range approvals {
-		if b.Supersedes == a.ID {
-			return b
-		}
+	if i := slices.IndexFunc(approvals, func(b *Approval) bool { return b.Supersedes == a.ID }); i >= 0 {
+		return approvals[i]
 	}
 	return nil
 }
 
 // predecessor returns the approval that a has replaced; a itself when that is not there.
 func predecessor(a *Approval, approvals []*Approval) *Approval {
-	for _, b := range approvals {
-		if b.ID == a.Supersedes {
-			return b
-		}
+	if i := slices.IndexFunc(approvals, func(b *Approval) bool { return b.ID == a.Supersedes }); i >= 0 {
+		return approvals[i]
 	}
 	return a
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -303,27 +302,4 @@ func without(args map[string]any, pointers []string, with string) map[string]any
 	}
 	out, _ := v.(map[string]any)
 	return out
-}
-
-// replaceAt returns v with another value at path, if there is one, in new objects and arrays along
-// the way.
-func replaceAt(v any, path []string, with any) any {
-	if len(path) == 0 {
-		return with
-	}
-	switch at := v.(type) {
-	case map[string]any:
-		if value, there := at[path[0]]; there {
-			at = maps.Clone(at)
-			at[path[0]] = replaceAt(value, path[1:], with)
-		}
-		return at
-	case []any:
-		if i, err := strconv.Atoi(path[0]); err == nil && i >= 0 && i < len(at) && strconv.Itoa(i) == path[0] {
-			at = slices.Clone(at)
-			at[i] = replaceAt(at[i], path[1:], with)
-		}
-		return at
-	}
-	return v
 }

@@ -151,15 +151,16 @@ func maskedArgs(args map[string]any, mask []string) map[string]any {
 // masked returns v with the places masked, in new objects and arrays along the way.
 func masked(v any, mask []string) any {
 	for _, pointer := range mask {
-		v = maskAt(v, splitPointer(pointer))
+		v = replaceAt(v, splitPointer(pointer), tool.Masked{})
 	}
 	return v
 }
 
-// maskAt masks the value at path below v. The step * leads to every member or element.
-func maskAt(v any, path []string) any {
+// replaceAt returns v with another value at path, if there is a value, in new objects and arrays along the
+// way. The step * leads to every member or element.
+func replaceAt(v any, path []string, with any) any {
 	if len(path) == 0 {
-		return tool.Masked{}
+		return with
 	}
 	step, rest := path[0], path[1:]
 	switch at := v.(type) {
@@ -167,7 +168,7 @@ func maskAt(v any, path []string) any {
 		next := maps.Clone(at)
 		for name, value := range at {
 			if step == "*" || step == name {
-				next[name] = maskAt(value, rest)
+				next[name] = replaceAt(value, rest, with)
 			}
 		}
 		return next
@@ -175,7 +176,7 @@ func maskAt(v any, path []string) any {
 		next := slices.Clone(at)
 		for i, value := range at {
 			if step == "*" || step == strconv.Itoa(i) {
-				next[i] = maskAt(value, rest)
+				next[i] = replaceAt(value, rest, with)
 			}
 		}
 		return next

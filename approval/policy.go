@@ -124,12 +124,11 @@ func NewPolicy(c PolicyConfig) (*Policy, error) {
 		gates: slices.Clone(c.Gates), names: map[string]bool{}, defaults: c.Defaults.clone(), ignoreDeclared: c.IgnoreDeclared,
 		index: newIndex(), conditions: newIndex(),
 	}
-	problems := checkTerms("the default terms", c.Defaults)
-	problems = append(problems, checkTimes("the default terms", c.Defaults)...)
+	problems := slices.Concat(checkTerms(c.Defaults), checkTimes(c.Defaults))
 	if c.Defaults.Expires < 0 {
-		problems = append(problems, fmt.Errorf("the default terms: expiry %v is negative: use 0 for none", c.Defaults.Expires))
+		problems = append(problems, fmt.Errorf("expiry %v is negative: use 0 for none", c.Defaults.Expires))
 	}
-
+	locate("the default terms", problems)
 	for i, g := range c.Gates {
 		ready, errs := makeGate(i, g, c.Defaults)
 		problems = append(problems, errs...)
@@ -179,32 +178,39 @@ func (p *Policy) Has(name string) bool {
 
 // makeGate returns the i-th gate ready for use, with all that is wrong with it.
 func makeGate(i int, g Gate, defaults Terms) (*gate, []error) {
-	where := fmt.Sprintf("gate %d (tool %s)", i, quote(g.Tool))
 	ready := &gate{Gate: g, at: i}
 	ready.Name, ready.Who, ready.Terms, ready.Action = g.Named(), g.Who.clone(), g.Terms.clone(), cmp.Or(g.Action, ActionAsk)
 	var problems []error
+	add := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
 	switch {
 	case slices.Contains(g.Patterns(), ""):
-		problems = append(problems, fmt.Errorf("%s: names no tool: use \"*\" for all", where))
+		add("names no tool: use \"*\" for all")
 	case len(g.Tools) > 0 && g.Name == "":
-		problems = append(problems, fmt.Errorf("%s: is for several tools: give it a Name", where))
+		add("is for several tools: give it a Name")
 	}
 	if ready.Name == GateTool || ready.Name == GateDefault {
-		problems = append(problems, fmt.Errorf("%s: the name %q is reserved: choose another", where, ready.Name))
+		add("the name %q is reserved: choose another", ready.Name)
 	}
 	if !slices.Contains([]Action{ActionAsk, ActionAllow, ActionDeny}, ready.Action) {
-		problems = append(problems, fmt.Errorf("%s: unknown action %q: use ask, allow or deny", where, g.Action))
+		add("unknown action %q: use ask, allow or deny", g.Action)
 	}
 	if g.Terms.Gate != "" && g.Terms.Gate != ready.Name {
-		problems = append(problems, fmt.Errorf("%s: Terms.Gate is %s: leave it empty and set Name", where, quote(g.Terms.Gate)))
+		add("Terms.Gate is %s: leave it empty and set Name", quote(g.Terms.Gate))
 	}
 	if problem := g.Who.problem(); problem != "" {
-		problems = append(problems, fmt.Errorf("%s: %s", where, problem))
+		add("%s", problem)
 	}
-	problems = append(problems, checkTerms(where, g.Terms)...)
+	problems = slices.Concat(problems, checkTerms(g.Terms), checkTimes(g.Terms.Completed(defaults)))
+	locate(fmt.Sprintf("gate %d (tool %s)", i, quote(g.Tool)), problems)
 	ready.asks = ready.identity()
-	problems = append(problems, checkTimes(where, g.Terms.Completed(defaults))...)
 	return ready, problems
+}
+
+// locate says where problems are.
+func locate(where string, problems []error) {
+	for i, problem := range problems {
+		problems[i] = fmt.Errorf("%s: %w", where, problem)
+	}
 }
 
 // clone returns a copy that shares nothing with t.
@@ -217,66 +223,66 @@ func (t Terms) clone() Terms {
 }
 
 // checkTerms returns the mistakes in t.
-func checkTerms(where string, t Terms) []error {
-	var problems []error
+func checkTerms(t Terms) (problems []error) {
+	add := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
 	switch t.OnExpiry {
 	case "", ExpiryRejects, ExpiryCancels, ExpiryKeeps:
 	default:
-		problems = append(problems, fmt.Errorf("%s: unknown outcome of a deadline %q: use reject, cancel or keep", where, t.OnExpiry))
+		add("unknown outcome of a deadline %q: use reject, cancel or keep", t.OnExpiry)
 	}
 	if t.WaitingState != "" && !slices.Contains(WaitingStates(), t.WaitingState) {
-		problems = append(problems, fmt.Errorf("%s: unknown waiting state %q: use working, auth_required or input_required", where, t.WaitingState))
+		add("unknown waiting state %q: use working, auth_required or input_required", t.WaitingState)
 	}
 	if t.Expires > 0 && t.Expires < time.Millisecond {
-		problems = append(problems, fmt.Errorf("%s: expiry %v is less than a millisecond", where, t.Expires))
+		add("expiry %v is less than a millisecond", t.Expires)
 	}
 	for _, v := range t.Allowed {
 		if !v.known() {
-			problems = append(problems, fmt.Errorf("%s: unknown decision %q: use approve, edit, reject, respond or cancel", where, v))
+			add("unknown decision %q: use approve, edit, reject, respond or cancel", v)
 		}
 	}
 	if problem := t.Approvers.problem(); problem != "" {
-		problems = append(problems, fmt.Errorf("%s: %s", where, problem))
+		add("%s", problem)
 	}
 	switch {
 	case t.People < 0 || t.People > MaxPeople:
-		problems = append(problems, fmt.Errorf("%s: %d people: write a number from 1 to %d", where, t.People, MaxPeople))
+		add("%d people: write a number from 1 to %d", t.People, MaxPeople)
 	case t.Approvers != nil && len(t.Approvers.Roles) == 0 && len(t.Approvers.Subjects) < t.People:
-		problems = append(problems, fmt.Errorf("%s: %d people have to approve, and Approvers has only %d subjects: name more, or roles", where, t.People, len(t.Approvers.Subjects)))
+		add("%d people have to approve, and Approvers has only %d subjects: name more, or roles", t.People, len(t.Approvers.Subjects))
 	case t.Needs != nil:
-		problems = append(problems, fmt.Errorf("%s: Needs is for the merged terms of several gates: set People and Approvers", where))
+		add("Needs is for the merged terms of several gates: set People and Approvers")
 	}
 	for _, problem := range t.timeProblems() {
-		problems = append(problems, fmt.Errorf("%s: %s", where, problem))
+		add("%s", problem)
 	}
 	if t.Grants != nil {
 		if err := t.Grants.Check(); err != nil {
-			problems = append(problems, fmt.Errorf("%s: %w", where, err))
+			add("%w", err)
 		}
 	}
 	if t.Risk.rank() < 0 {
-		problems = append(problems, fmt.Errorf("%s: unknown risk %q: use low, medium or high", where, t.Risk))
+		add("unknown risk %q: use low, medium or high", t.Risk)
 	}
 	for _, pointer := range t.Mask {
 		if err := CheckMask(pointer); err != nil {
-			problems = append(problems, fmt.Errorf("%s: Mask: %s %w", where, quote(pointer), err))
+			add("Mask: %s %w", quote(pointer), err)
 		}
 	}
 	for _, name := range t.Notify {
 		if err := CheckNotify(name); err != nil {
-			problems = append(problems, fmt.Errorf("%s: Notify: %s %w", where, quote(name), err))
+			add("Notify: %s %w", quote(name), err)
 		}
 	}
 	if t.Allowed != nil && len(AllowedDecisions(KindCall, t)) == 0 {
-		problems = append(problems, fmt.Errorf("%s: no decision about a call is allowed: name approve, edit, reject or cancel, or leave Allowed out for all", where))
+		add("no decision about a call is allowed: name approve, edit, reject or cancel, or leave Allowed out for all")
 	}
 	return problems
 }
 
 // checkTimes returns what of whole terms never comes.
-func checkTimes(where string, whole Terms) (problems []error) {
+func checkTimes(whole Terms) (problems []error) {
 	for _, key := range whole.Late() {
-		problems = append(problems, fmt.Errorf("%s: %s never comes, because the approval ends after %s: set a shorter time", where, key, Span(whole.Expires)))
+		problems = append(problems, fmt.Errorf("%s never comes, because the approval ends after %s: set a shorter time", key, Span(whole.Expires)))
 	}
 	return problems
 }

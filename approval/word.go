@@ -139,23 +139,32 @@ func isCode(s string) bool {
 // as the rest of a sentence. The word answers an approval if no other is pending, of any kind
 // ("yes" next to an open question may mean the question), and if it takes the word, see
 // [Approval.RefusesWord]. Approvals that are not pending are ignored.
-func WordTarget(approvals []*Approval, w Word) (one *Approval, why string) {
-	for _, a := range approvals {
-		if a.State != Pending {
-			continue
-		}
-		if one != nil {
-			return nil, "more than one question is open, and a word does not say which one it answers"
-		}
-		one = a
-	}
-	if one == nil {
+func WordTarget(approvals []*Approval, w Word) (target *Approval, why string) {
+	switch target, several := onlyPending(approvals); {
+	case several:
+		return nil, "more than one question is open, and a word does not say which one it answers"
+	case target == nil:
 		return nil, "no question is open"
+	default:
+		if why = target.RefusesWord(w, false /* named */); why != "" {
+			return nil, why
+		}
+		return target, ""
 	}
-	if why = one.RefusesWord(w, false /* named */); why != "" {
-		return nil, why
+}
+
+// onlyPending returns the pending approval; nil: there is none, or there are several.
+func onlyPending(approvals []*Approval) (only *Approval, several bool) {
+	for _, a := range approvals {
+		switch {
+		case a.State != Pending:
+		case only != nil:
+			return nil, true
+		default:
+			only = a
+		}
 	}
-	return one, ""
+	return only, false
 }
 
 // TextTarget returns the approval that plain text answers, whatever the text says; nil: none. It
@@ -164,16 +173,7 @@ func WordTarget(approvals []*Approval, w Word) (one *Approval, why string) {
 // restoration from a backup the text may have been sent before, about another question, and
 // answers none.
 func TextTarget(approvals []*Approval) *Approval {
-	var one *Approval
-	for _, a := range approvals {
-		if a.State != Pending {
-			continue
-		}
-		if one != nil {
-			return nil
-		}
-		one = a
-	}
+	one, _ := onlyPending(approvals)
 	if one == nil || one.Kind != KindQuestion || one.AskKind != string(tool.AskQuestion) || one.Schema != nil || one.Away() ||
 		one.Terms.NoText || one.restored() || !slices.Contains(one.Decisions(), Respond) {
 		return nil
