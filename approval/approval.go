@@ -35,6 +35,9 @@ const (
 	Superseded State = "superseded" // by a new approval that names it
 )
 
+// Allows reports whether an approval in state s lets its call run.
+func (s State) Allows() bool { return s == Approved || s == Edited }
+
 // DecisionType is what a decision does. A person rejects; a policy denies.
 type DecisionType string
 

@@ -54,32 +54,32 @@ type Artifacts interface {
 // EventActions are a tool's requests in addition to its result. The tool sets them while it
 // runs; they are read after the run that ends the call has returned.
 type EventActions struct {
-	// StateDelta has values to set in the state, as if by State.Set.
-	StateDelta map[string]any
+	// StateDelta has values to set in the state, as if by State.Set. The log has them in a place of their own.
+	StateDelta map[string]any `json:"-"`
 	// ArtifactDelta has the versions of artifacts that were saved. Artifacts.Save adds its
 	// own. It is for the planner.
-	ArtifactDelta map[string]int64
+	ArtifactDelta map[string]int64 `json:"artifactDelta,omitempty"`
 	// RequireInput makes the planner ask the user for InputPrompt once the step's calls
 	// have ended. The answer goes to the planner, and authorizes nothing.
-	RequireInput bool
-	InputPrompt  string
+	RequireInput bool   `json:"requireInput,omitempty"`
+	InputPrompt  string `json:"inputPrompt,omitempty"`
 	// LongRunningToolIDs are ids of calls that continue after this call returns. They only
 	// inform the planner: a job that the server should follow needs a tool.Poller.
-	LongRunningToolIDs []string
+	LongRunningToolIDs []string `json:"longRunningToolIds,omitempty"`
 
 	// A planner with a model follows these; to any other they are information. Escalate comes
 	// first, then TransferToAgent, RequireInput and SkipSummarization.
 
 	// SkipSummarization ends the task as completed: the result is its answer. It does not count if
 	// another call of the same step has failed.
-	SkipSummarization bool
+	SkipSummarization bool `json:"skipSummarization,omitempty"`
 	// WithholdResult keeps the result of the call from clients until SkipSummarization makes it the
 	// answer of the task. Chunks are published as ever.
-	WithholdResult bool
+	WithholdResult bool `json:"withholdResult,omitempty"`
 	// TransferToAgent is the name of the tool of the agent that takes the task over, "" for none.
 	// It counts only for callers with a tool that transfers to it (tool.Transferer).
-	TransferToAgent string
+	TransferToAgent string `json:"transferToAgent,omitempty"`
 	// Escalate ends the task as rejected, for whoever asked for it. The result, a text, is the
 	// reason.
-	Escalate bool
+	Escalate bool `json:"escalate,omitempty"`
 }

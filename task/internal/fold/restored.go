@@ -62,5 +62,5 @@ func Settled(f *Fold, c *Call) bool {
 		return c.Canceled
 	}
 	a := f.Approval(c.Approval)
-	return a != nil && a.State != approval.Approved && a.State != approval.Edited
+	return a != nil && !a.State.Allows()
 }

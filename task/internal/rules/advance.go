@@ -164,10 +164,14 @@ func (d *advancing) decided(c *fold.Call) (*Execution, error) {
 // died records that the outcome of a call is unknown because its process is gone, and
 // continues from there.
 func (d *advancing) died(c *fold.Call) error {
+	const why = "the server stopped while it ran"
 	if c.Canceled {
-		return d.diedCanceled(c)
+		if err := d.addChildCancel(c); err != nil {
+			return err
+		}
+		return d.endCanceled(c, why)
 	}
-	if err := d.unknown(c, event.CauseDied, "the server stopped while it ran"); err != nil {
+	if err := d.unknown(c, event.CauseDied, why); err != nil {
 		return err
 	}
 	return d.uncertain(c)
@@ -240,7 +244,7 @@ func (d *advancing) goOn(c *fold.Call) error {
 
 // plannerFailed ends the task because its planner cannot continue.
 func (d *advancing) plannerFailed(cause error) error {
-	d.rules.report(Problem{Task: d.f.View.TaskID(), What: "planner failed", Err: cause})
+	d.problem("planner failed", cause)
 	why := visible.Shorten(cause.Error(), fold.MaxProblem)
 	if err := d.fault(why); err != nil {
 		return err

@@ -22,7 +22,7 @@ type AskAnew struct {
 }
 
 func (in AskAnew) put(d *Draft) error {
-	a, err := d.permitted(in.Approval, in.Digest, approval.Decider{By: in.By, Via: in.Via, Delegated: d.rules.Delegated})
+	a, err := d.permitted(in.Approval, in.Digest, d.rules.decider(in.By, in.Via))
 	if err != nil {
 		return err
 	}

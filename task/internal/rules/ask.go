@@ -9,13 +9,6 @@ import (
 	"a2a-server/tool"
 )
 
-// askAbout asks whether a call may run, or for its outcome. Its tool can be reached, so
-// nothing is left to retry.
-func (d *asking) askAbout(c *fold.Call, a *approval.Approval) error {
-	d.unretry(c)
-	return d.ask(a)
-}
-
 // fill sets the fields that every approval of a call has, and binds it to x, the examined
 // call.
 func (d *asking) fill(c *fold.Call, x *examined, a *approval.Approval) (err error) {
@@ -111,8 +104,7 @@ func (d *asking) termsOf(c *fold.Call, x *examined) approval.Terms {
 	if a := d.approvalOf(c); a != nil {
 		return a.Terms
 	}
-	l := look{ctx: x.ctx, entry: x.entry}
-	if now := d.examine(c, l, c.Args, false /* open */); now.verdict.Action == approval.ActionAsk {
+	if now := d.examine(c, x.look, c.Args, false /* open */); now.verdict.Action == approval.ActionAsk {
 		return now.verdict.Terms
 	}
 	return d.rules.Policy.AskTerms()

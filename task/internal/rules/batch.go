@@ -146,6 +146,11 @@ func (d *batch) Committed(r store.Receipt) {
 	}
 }
 
+// problem reports a problem of the task.
+func (d *batch) problem(what string, err error) {
+	d.rules.report(Problem{Task: d.f.View.TaskID(), What: what, Err: err})
+}
+
 // size returns how many bytes the events have.
 func (d *batch) size() int {
 	n := 0

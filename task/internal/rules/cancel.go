@@ -106,7 +106,7 @@ func (d *Draft) endAll(state a2a.TaskState, says string) error {
 	return d.end(state, m)
 }
 
-// stopWork is cancelChild for a run that ended with an error while the work that it had
+// stopWork is addChildCancel for a run that ended with an error while the work that it had
 // started continues.
 func (d *Draft) stopWork(c *fold.Call, in *RunEnded) error {
 	switch {

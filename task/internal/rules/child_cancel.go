@@ -31,15 +31,7 @@ const (
 	childDown  = 100
 )
 
-// cancelChild adds due work that cancels the remote work of a suspended call.
-func (d *entering) cancelChild(c *fold.Call) error {
-	if c.State == fold.CallRunning {
-		return nil // it is canceled through its context
-	}
-	return d.addChildCancel(c)
-}
-
-// addChildCancel is cancelChild for a call in any state.
+// addChildCancel adds due work that cancels the remote work of a call.
 func (d *entering) addChildCancel(c *fold.Call) error {
 	state, kept := d.f.Kept(c.ID)
 	if !kept {

@@ -160,7 +160,7 @@ func (d *Draft) permitted(id, digest string, by approval.Decider) (*fold.Approva
 }
 
 func (in Extend) put(d *Draft) error {
-	a, err := d.permitted(in.Approval, in.Digest, approval.Decider{By: in.By, Via: in.Via, Delegated: d.rules.Delegated})
+	a, err := d.permitted(in.Approval, in.Digest, d.rules.decider(in.By, in.Via))
 	if err != nil {
 		return err
 	}

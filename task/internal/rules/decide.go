@@ -138,7 +138,7 @@ func (d *Draft) endDenied(a *fold.Approval, l look) error {
 func (d *Draft) decide(in Decisions, received *event.MessageReceived) error {
 	for _, answer := range in.List {
 		if a, err := approval.Find(answer, d.f.AllApprovals()); err == nil {
-			if concealed := a.Conceals(approval.Decider{By: in.By, Via: in.Via, Delegated: d.rules.Delegated}); concealed != nil {
+			if concealed := a.Conceals(d.rules.decider(in.By, in.Via)); concealed != nil {
 				return concealed
 			}
 		}
@@ -174,7 +174,7 @@ func (d *Draft) decide(in Decisions, received *event.MessageReceived) error {
 			repeats++
 			continue
 		}
-		if err := d.askedNow(x.Approval).Check(x.Decision, approval.Decider{By: in.By, Via: in.Via, Delegated: d.rules.Delegated}, d.at.Now); err != nil {
+		if err := d.askedNow(x.Approval).Check(x.Decision, d.rules.decider(in.By, in.Via), d.at.Now); err != nil {
 			return err
 		}
 		if in.Via == approval.ViaProvider && !ProviderMayAnswer(x.Approval) {

@@ -121,7 +121,7 @@ func (d *entering) mayEnter(c *fold.Call, l look) (*Execution, error) {
 	}
 	for _, ask := range c.Asks { // the tool has not got the answers yet
 		a := d.f.Approval(ask.Approval)
-		if a == nil || a.State != approval.Approved && a.State != approval.Edited || !tool.QuestionKind(a.AskKind).Authorizes() || c.Since == nil {
+		if a == nil || !a.State.Allows() || !tool.QuestionKind(a.AskKind).Authorizes() || c.Since == nil {
 			continue
 		}
 		if decided := a.Resolution.At; d.at.Now.Sub(decided) > maxApproved && d.at.Now.Sub(*c.Since) > maxApproved {
@@ -194,7 +194,7 @@ func (d *entering) entry(c *fold.Call, x *examined) *Execution {
 	var read *fold.Approval // that e.Decision is about
 	for _, a := range d.f.Approvals {
 		switch {
-		case a.Call != c.ID || a.Void || a.Ask != "" || a.State != approval.Approved && a.State != approval.Edited:
+		case a.Call != c.ID || a.Void || a.Ask != "" || !a.State.Allows():
 		case a.Resolution.Payload != nil:
 			read, e.Decision = a, confirmationOf(a) // the tool takes the payload
 		case a.Kind == approval.KindCall:
@@ -231,7 +231,7 @@ func (d *entering) entry(c *fold.Call, x *examined) *Execution {
 			if e.Decided == nil {
 				e.Decided = map[string]bool{}
 			}
-			e.Decided[ask.Ask] = (a.State == approval.Approved || a.State == approval.Edited) && a.Met(a.Digest)
+			e.Decided[ask.Ask] = a.State.Allows() && a.Met(a.Digest)
 			read, e.Decision = a, confirmationOf(a)
 		}
 		if i >= fresh {
@@ -270,7 +270,7 @@ func copyState(state map[string]any) map[string]any {
 }
 
 func confirmationOf(a *fold.Approval) *ToolConfirmation {
-	tc := &ToolConfirmation{Hint: a.Hint, Confirmed: a.State == approval.Approved || a.State == approval.Edited}
+	tc := &ToolConfirmation{Hint: a.Hint, Confirmed: a.State.Allows()}
 	if a.Resolution.Payload != nil {
 		_ = json.Unmarshal(a.Resolution.Payload, &tc.Payload) // it was decoded when it came in
 	}
@@ -468,7 +468,8 @@ func (d *entering) request(c *fold.Call, x *examined, a *approval.Approval) erro
 	if err := d.fits(a); err != nil {
 		return d.notRun(c, task.OutcomeError, err.Error())
 	}
-	return d.askAbout(c, a)
+	d.unretry(c) // its tool can be reached
+	return d.ask(a)
 }
 
 // whyUnknown returns why the outcome of a call is unknown, without the words of its tool if it hides
@@ -503,7 +504,8 @@ func (d *entering) askOutcome(c *fold.Call, x *examined) error {
 	if err := d.fits(a); err != nil {
 		return d.finish(c, task.OutcomeUnknown, nil, fmt.Sprintf("the result of the call is unknown: %s; and nobody can be asked: %v", c.Why, err), nil)
 	}
-	return d.askAbout(c, a)
+	d.unretry(c) // its tool can be reached
+	return d.ask(a)
 }
 
 // checkEdit validates edited arguments and checks them against the policy. l is the look that

@@ -24,7 +24,7 @@ type look struct {
 	entry *tool.Registered // nil if the tool was not found
 
 	trouble error // the tool cannot be looked up now; nothing is said about the call
-	invalid error // there is no such tool
+	invalid error // there is no such tool, or the arguments are wrong: the call cannot run
 }
 
 // look looks up the tool of a call.
@@ -64,10 +64,7 @@ type examined struct {
 	supersedes string            // the question about the outcome that is replaced
 	editor     *approval.Decider // whose edit it is and votes for it; nil: none
 
-	// The first of these that is set, in this order, is the outcome.
-	trouble error // the tool cannot be looked up now; nothing is said about the call
-	invalid error // there is no such tool, or the arguments are wrong: the call cannot run
-	verdict approval.Verdict
+	verdict approval.Verdict // without trouble, and if the call is valid
 }
 
 // said returns the verdict as observers get it.
@@ -75,18 +72,17 @@ func (x *examined) said() Verdict { return Verdict{x.verdict.Action, x.verdict.T
 
 // checked is the content of a call as it would run.
 type checked struct {
-	ctx   *task.ReadonlyContext
-	entry *tool.Registered // nil if the tool was not found
-	raw   json.RawMessage  // the arguments to run with, as they are shown
-	args  map[string]any   // the same arguments decoded, if they are valid
-	proof tool.Checked     // that they are valid
+	look
+	raw   json.RawMessage // the arguments to run with, as they are shown
+	args  map[string]any  // the same arguments decoded, if they are valid
+	proof tool.Checked    // that they are valid
 }
 
 // examine puts a call, whose tool was looked up, through the pipeline up to the verdict: known
 // tool, hooks, strict decode, schema, policy. A failure that says nothing about the call
 // itself means ask. Hooks may replace raw only if open is true.
 func (d *asking) examine(c *fold.Call, l look, raw json.RawMessage, open bool) examined {
-	x := l.found(raw)
+	x := examined{checked: checked{look: l, raw: raw}}
 	if x.entry == nil {
 		return x
 	}
@@ -119,14 +115,9 @@ func (d *asking) examine(c *fold.Call, l look, raw json.RawMessage, open bool) e
 	return x
 }
 
-// found returns a look with arguments that are not checked yet.
-func (l *look) found(raw json.RawMessage) examined {
-	return examined{checked: checked{ctx: l.ctx, entry: l.entry, raw: raw}, trouble: l.trouble, invalid: l.invalid}
-}
-
 // validated returns a look with the arguments of a call, which are checked if the tool was found.
 func (d *asking) validated(c *fold.Call, l look) examined {
-	x := l.found(c.Args)
+	x := examined{checked: checked{look: l, raw: c.Args}}
 	if x.entry != nil {
 		d.validate(c, &x)
 	}

@@ -23,8 +23,10 @@ func (d *entering) finish(c *fold.Call, outcome task.Outcome, result json.RawMes
 	if grant := d.f.Granted(c); name == "" && grant != nil {
 		name = grant.ID // it was run again under this approval
 	}
-	if err := d.cancelChild(c); err != nil {
-		return err
+	if c.State != fold.CallRunning { // else it is canceled through its context
+		if err := d.addChildCancel(c); err != nil {
+			return err
+		}
 	}
 	if err := d.add(event.KindFinished, &event.CallFinished{Call: c.ID, Outcome: outcome, Result: result, Error: problem, Delta: delta, Actions: d.actions}); err != nil {
 		return err
@@ -96,7 +98,7 @@ func (d *entering) refused(c *fold.Call, outcome task.Outcome, reason string) (b
 	}
 	result, err := refusalOf(l.entry.Tool, reason)
 	if err != nil {
-		d.rules.report(Problem{Task: d.f.View.TaskID(), What: "a tool has no result for a refusal, so its call is rejected", Err: d.redact(c, err)})
+		d.problem("a tool has no result for a refusal, so its call is rejected", d.redact(c, err))
 		return false, nil
 	}
 	return true, d.complete(c, outcome, result)
@@ -171,12 +173,4 @@ func (d *entering) endCanceled(c *fold.Call, why string) error {
 		text += ": " + why
 	}
 	return d.finish(c, task.OutcomeUnknown, nil, text, nil)
-}
-
-// diedCanceled ends a canceled call whose process is gone.
-func (d *entering) diedCanceled(c *fold.Call) error {
-	if err := d.addChildCancel(c); err != nil {
-		return err
-	}
-	return d.endCanceled(c, "the server stopped while it ran")
 }

@@ -95,7 +95,7 @@ func (d *asking) grantKey(c *fold.Call, x *examined) string {
 	}
 	key, err := approval.GrantKey(d.grantedCall(x))
 	if err != nil {
-		d.rules.report(Problem{Task: d.f.View.IDs().Task, What: "grants cannot be looked up, so the call is asked about", Err: err})
+		d.problem("grants cannot be looked up, so the call is asked about", err)
 		return ""
 	}
 	return key
@@ -143,12 +143,12 @@ func (d *asking) standing(c *fold.Call, x *examined) (_ *usedGrant, lapsed strin
 	for _, rows := range d.grantRows(c, keys, again) {
 		for row, err := range rows {
 			if err != nil {
-				d.rules.report(Problem{Task: d.f.View.IDs().Task, What: "grants cannot be read, so the call is asked about", Err: err})
+				d.problem("grants cannot be read, so the call is asked about", err)
 				return nil, lapsed
 			}
 			g, err := ReadGrant(&row)
 			if err != nil {
-				d.rules.report(Problem{Task: d.f.View.IDs().Task, What: "a grant cannot be read", Err: err})
+				d.problem("a grant cannot be read", err)
 				continue
 			}
 			if !d.at.Now.Before(g.Until) {
@@ -184,7 +184,7 @@ func (d *asking) maker(g *approval.Grant) (by auth.Principal, why string) {
 	if gone, is := errors.AsType[*auth.WithdrawnError](err); is {
 		return auth.Principal{}, gone.Why
 	}
-	d.rules.report(Problem{Task: d.f.View.IDs().Task, What: "the maker of a grant cannot be looked up, so the call is asked about", Err: err})
+	d.problem("the maker of a grant cannot be looked up, so the call is asked about", err)
 	return auth.Principal{}, "it cannot be found out now what they may do"
 }
 
@@ -229,7 +229,7 @@ func (d *Draft) Holds(inForce *Rules, now time.Time) bool {
 		}
 	}
 	for _, id := range d.resolved {
-		if a := d.f.Approval(id); (a.State == approval.Approved || a.State == approval.Edited) && d.withdrawn(&a.Approval) != "" {
+		if a := d.f.Approval(id); a.State.Allows() && d.withdrawn(&a.Approval) != "" {
 			return false
 		}
 	}
@@ -260,7 +260,7 @@ func (d *asking) withdrawn(a *approval.Approval) string {
 		case is:
 			return fmt.Sprintf("%s has voted, and %s", visible.Clip(v.By.Subject, 128), gone.Why)
 		default:
-			d.rules.report(Problem{Task: d.f.View.IDs().Task, What: "a voter cannot be looked up, so the question is asked again", Err: err})
+			d.problem("a voter cannot be looked up, so the question is asked again", err)
 			return visible.Clip(v.By.Subject, 128) + " has voted, and it cannot be found out now whether that counts"
 		}
 	}

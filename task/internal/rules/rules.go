@@ -124,6 +124,10 @@ func (r *Rules) report(t Problem) {
 	}
 }
 
+func (r *Rules) decider(by auth.Principal, via string) approval.Decider {
+	return approval.Decider{By: by, Via: via, Delegated: r.Delegated}
+}
+
 // message returns a message of the agent with a single text part.
 func (r *Rules) message(text string) *a2a.Message {
 	return &a2a.Message{ID: r.NewID(), Role: a2a.MessageRoleAgent, Parts: a2a.ContentParts{a2a.NewTextPart(text)}}

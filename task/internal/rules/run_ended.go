@@ -264,28 +264,13 @@ func (in LateResult) put(d *Draft) error {
 // maxActions bounds the actions of a call, in bytes.
 const maxActions = 16 << 10
 
-// actions is the form of [agent.EventActions] in the log, without the changes of the
-// state, which have a place of their own.
-type actions struct {
-	ArtifactDelta      map[string]int64 `json:"artifactDelta,omitempty"`
-	SkipSummarization  bool             `json:"skipSummarization,omitempty"`
-	WithholdResult     bool             `json:"withholdResult,omitempty"`
-	TransferToAgent    string           `json:"transferToAgent,omitempty"`
-	Escalate           bool             `json:"escalate,omitempty"`
-	RequireInput       bool             `json:"requireInput,omitempty"`
-	InputPrompt        string           `json:"inputPrompt,omitempty"`
-	LongRunningToolIDs []string         `json:"longRunningToolIds,omitempty"`
-}
-
 // EncodeActions encodes the actions of a call for [RunEnded].Actions; nil if there are none.
 // It returns an error above maxActions.
 func EncodeActions(a *agent.EventActions) (json.RawMessage, error) {
 	if reflect.ValueOf(a).Elem().IsZero() {
 		return nil, nil // as nearly always
 	}
-	raw, err := json.Marshal(actions{
-		a.ArtifactDelta, a.SkipSummarization, a.WithholdResult, a.TransferToAgent, a.Escalate, a.RequireInput, a.InputPrompt, a.LongRunningToolIDs,
-	})
+	raw, err := json.Marshal(a)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("encode actions: %w", err)
@@ -299,15 +284,8 @@ func EncodeActions(a *agent.EventActions) (json.RawMessage, error) {
 
 // decodeActions decodes the result of EncodeActions.
 func decodeActions(raw json.RawMessage) (a agent.EventActions) {
-	if raw == nil {
-		return a
+	if raw != nil {
+		_ = json.Unmarshal(raw, &a) // it was encoded here
 	}
-	var in actions
-	if json.Unmarshal(raw, &in) != nil {
-		return a
-	}
-	return agent.EventActions{
-		ArtifactDelta: in.ArtifactDelta, SkipSummarization: in.SkipSummarization, WithholdResult: in.WithholdResult, TransferToAgent: in.TransferToAgent, Escalate: in.Escalate,
-		RequireInput: in.RequireInput, InputPrompt: in.InputPrompt, LongRunningToolIDs: in.LongRunningToolIDs,
-	}
+	return a
 }
