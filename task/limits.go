@@ -14,7 +14,7 @@ type Limits struct {
 	// with a decision. Defaults to 2,048.
 	Turns int
 	// TurnsPerCaller bounds the share of a caller in Turns; long and reserved turns scale with
-	// it. Defaults to a quarter of Turns; see [Limits.Unshared].
+	// it. Defaults to a quarter of Turns.
 	TurnsPerCaller int
 	// Queue is how many tasks may wait for a turn, not counting tasks with a decision.
 	// Defaults to 10,000.
@@ -25,8 +25,7 @@ type Limits struct {
 	// Held is the maximum number of calls held at the same time: each keeps its goroutine and
 	// all other resources of its tool. Defaults to 256.
 	Held int
-	// HeldPerCaller bounds the share of a caller in Held. Defaults to a quarter of Held; see
-	// [Limits.Unshared].
+	// HeldPerCaller bounds the share of a caller in Held. Defaults to a quarter of Held.
 	HeldPerCaller int
 	// HeldTime is how long a call is held at most. Defaults to 1 h.
 	HeldTime time.Duration
@@ -92,16 +91,6 @@ func (l *Limits) DiskBounds() store.Disk {
 
 // share returns how much of n one caller may use by default: a quarter, at least 1.
 func share(n int) int { return max(n/4, 1) }
-
-// Unshared returns l for a server that cannot tell its callers apart: each limit per
-// caller that is not set equals the overall limit.
-func (l Limits) Unshared() Limits {
-	all := l.WithDefaults()
-	defaults(&l.TurnsPerCaller, all.Turns)
-	defaults(&l.QueuePerCaller, all.Queue)
-	defaults(&l.HeldPerCaller, all.Held)
-	return l
-}
 
 // eventOverhead is the part of an event's limit that is reserved for the envelope of its
 // content.

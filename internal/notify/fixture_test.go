@@ -123,7 +123,7 @@ func want(t *testing.T, err error, part string, permanent bool, after time.Durat
 	if got := errors.Is(err, notify.ErrPermanent); got != permanent {
 		t.Errorf("Send() = %v, permanent: %v, want %v", err, got, permanent)
 	}
-	if got := notify.RetryAfter(err); got != after {
-		t.Errorf("RetryAfter(%v) = %v, want %v", err, got, after)
+	if named, is := errors.AsType[*notify.DelayError](err); is && named.After != after || !is && after != 0 {
+		t.Errorf("Send() = %v, want a pause of %v", err, after)
 	}
 }

@@ -2,6 +2,7 @@ package notify
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -14,15 +15,6 @@ import (
 	"a2a-server/approval"
 	"a2a-server/internal/visible"
 	"a2a-server/task/notify"
-)
-
-// The events of messages.
-const (
-	asked     = notify.EventAsked
-	reminded  = notify.EventReminded
-	escalated = notify.EventEscalated
-	resolved  = notify.EventResolved
-	summary   = notify.EventSummary
 )
 
 // The limits of values in messages to people, in characters. The page has the rest.
@@ -58,26 +50,26 @@ func (t *text) add(label, value string, limit int) {
 func textOf(m *notify.Message) (*text, error) {
 	t := &text{link: linkOf(m.Link)}
 	switch m.Event {
-	case asked:
+	case notify.EventAsked:
 		t.lead = "An approval waits for a decision."
 		t.title = "Approval needed: "
-	case reminded:
+	case notify.EventReminded:
 		t.lead = "An approval still waits for a decision."
 		t.title = "Reminder, approval needed: "
-	case escalated:
+	case notify.EventEscalated:
 		t.lead = "Nobody has decided an approval in time, so it is escalated."
 		t.title = "Escalated, approval needed: "
-	case resolved:
-		outcome := outcomeOf(approval.State(m.State))
+	case notify.EventResolved:
+		outcome := cmp.Or(outcomes[approval.State(m.State)], "ended")
 		t.lead = "An approval " + outcome + "."
 		t.title = "Approval " + outcome + ": "
 		t.page = "See this page:"
-	case summary:
+	case notify.EventSummary:
 		return t.summary(m.Count), nil
 	default:
 		return nil, fmt.Errorf("a message of the unknown event %s is %w", visible.Quote(m.Event, maxName), notify.ErrPermanent)
 	}
-	if m.Event != resolved {
+	if m.Event != notify.EventResolved {
 		t.page = "Decide on this page (opening it decides nothing):"
 	}
 	t.title += visible.Clip(m.Tool, maxTitle)
@@ -89,7 +81,7 @@ func textOf(m *notify.Message) (*text, error) {
 	t.add("Risk", m.Risk, maxName)
 	t.add("Requester", m.Requester, maxName)
 	t.add("Also for", strings.Join(m.Roles, ", "), maxText)
-	if m.Event != resolved {
+	if m.Event != notify.EventResolved {
 		t.add("Until", untilOf(m.Expires), maxName)
 	} else {
 		t.add("Decided by", m.By, maxName)
@@ -116,26 +108,11 @@ func (t *text) summary(count int) *text {
 	return t
 }
 
-// outcomeOf returns the end of an approval in words.
-func outcomeOf(s approval.State) string {
-	switch s {
-	case approval.Approved:
-		return "was approved"
-	case approval.Edited:
-		return "was approved with other arguments"
-	case approval.Rejected:
-		return "was rejected"
-	case approval.Responded:
-		return "was answered"
-	case approval.Expired:
-		return "expired without a decision"
-	case approval.Canceled:
-		return "was canceled"
-	case approval.Superseded:
-		return "was replaced by a new one"
-	case approval.Pending:
-	}
-	return "ended"
+// outcomes are the ends of an approval in words.
+var outcomes = map[approval.State]string{
+	approval.Approved: "was approved", approval.Edited: "was approved with other arguments", approval.Rejected: "was rejected",
+	approval.Responded: "was answered", approval.Expired: "expired without a decision", approval.Canceled: "was canceled",
+	approval.Superseded: "was replaced by a new one",
 }
 
 func untilOf(expires time.Time) string {

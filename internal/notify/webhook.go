@@ -56,43 +56,19 @@ func NewWebhook(c Webhook) (notify.Sender, error) {
 
 // body is the body of a webhook.
 type body struct {
-	Type      string    `json:"type"`
-	Timestamp time.Time `json:"timestamp"` // of the event
-	Data      data      `json:"data"`
-}
-
-// data names things as the approvals API does.
-type data struct {
-	Route     string          `json:"route"`
-	Task      string          `json:"task,omitempty"`
-	Context   string          `json:"context,omitempty"`
-	Approval  string          `json:"approval,omitempty"`
-	Tool      string          `json:"tool,omitempty"`
-	Hint      string          `json:"hint,omitempty"`
-	Risk      string          `json:"risk,omitempty"`
-	Requester string          `json:"requester,omitempty"`
-	Arguments json.RawMessage `json:"arguments,omitempty"`
-	Digest    string          `json:"digest,omitempty"`
-	Deadline  time.Time       `json:"deadline,omitzero"`
-	Roles     []string        `json:"roles,omitempty"`
-	State     string          `json:"state,omitempty"`
-	By        string          `json:"by,omitempty"`
-	Reason    string          `json:"reason,omitempty"`
-	Link      string          `json:"link,omitempty"`
-	Count     int             `json:"count,omitempty"`
+	Type      string          `json:"type"`
+	Timestamp time.Time       `json:"timestamp"` // of the event
+	Data      *notify.Message `json:"data"`
 }
 
 // Send posts a message. An attempt has the time of the attempt and the id of the message.
 func (w *webhook) Send(ctx context.Context, m *notify.Message) error {
-	args := m.Args
-	if len(args) > maxBodyArgs || !json.Valid(args) {
-		args = nil
+	data := *m
+	if len(data.Args) > maxBodyArgs || !json.Valid(data.Args) {
+		data.Args = nil
 	}
-	content, err := json.Marshal(body{Type: m.Event, Timestamp: m.At.UTC(), Data: data{
-		Route: m.Route, Task: m.Task, Context: m.Context, Approval: m.Approval, Tool: m.Tool, Hint: m.Hint, Risk: m.Risk,
-		Requester: m.Requester, Arguments: args, Digest: m.Digest, Deadline: m.Expires.UTC(), Roles: m.Roles, State: m.State, By: m.By, Reason: m.Reason,
-		Link: linkOf(m.Link), Count: m.Count,
-	}})
+	data.Expires, data.Link = m.Expires.UTC(), linkOf(m.Link)
+	content, err := json.Marshal(body{Type: m.Event, Timestamp: m.At.UTC(), Data: &data})
 	if err != nil {
 		return errors.Join(fmt.Errorf("encode a message: %w", err), notify.ErrPermanent)
 	}

@@ -119,7 +119,7 @@ func (a *Approvals) List(ctx context.Context, by auth.Principal, q ApprovalQuery
 			rows.Index, rows.Prefix = task.IndexSettled, task.PendingPrefix(tenant)
 		}
 		// Approvals of an owner are found by a scan of the tenant's.
-		end, err := a.core.processor(ctx, by)
+		end, err := a.core.Processor(ctx, by)
 		if err != nil {
 			return ApprovalPage{}, err
 		}

@@ -23,7 +23,8 @@ func BenchmarkBesideSlowCalls(b *testing.B) {
 			b.Run(fmt.Sprintf("slow=%d/by=%s", slow, by.Subject), func(b *testing.B) {
 				w := newMemory(b)
 				if by.Subject == alice.Subject {
-					w.cfg.Limits = task.Limits{}.Unshared()
+					all := task.Limits{}.WithDefaults()
+					w.cfg.Limits = task.Limits{TurnsPerCaller: all.Turns, QueuePerCaller: all.Queue, HeldPerCaller: all.Held}
 				}
 				w.start()
 				before := held()

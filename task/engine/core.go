@@ -29,8 +29,9 @@ type core struct {
 	audits     store.Watchers[struct{}]
 }
 
-// processor is [Engine.Processor].
-func (c *core) processor(ctx context.Context, by auth.Principal) (end func(), err error) {
+// Processor waits until a caller may use a processor for a long computation. Call end once to
+// release it. The error is the cause if ctx ends first.
+func (c *core) Processor(ctx context.Context, by auth.Principal) (end func(), err error) {
 	return c.processors.Take(ctx, ownerOf(by))
 }
 

@@ -24,16 +24,13 @@ func (e *Engine) dueWaits(row *store.Due) bool {
 	return row.Kind == task.DueWake && !rules.Retries(row) && !e.env.Held().IsZero()
 }
 
-// cancelsWait is dueWaits for the cancels of work that calls have running elsewhere.
-func (e *Engine) cancelsWait(row *store.Due) bool {
-	_, unsettled := e.reader.Unsettled.Load(row.Task)
-	return unsettled || row.Kind != task.DueChildCancel || !e.env.Held().IsZero()
-}
-
-// looksWait is dueWaits for the looks at suspended calls.
-func (e *Engine) looksWait(row *store.Due) bool {
-	_, unsettled := e.reader.Unsettled.Load(row.Task)
-	return unsettled || row.Kind != task.DueLook || !e.env.Held().IsZero()
+// waitsExcept returns dueWaits for the cancels of work that calls have running elsewhere, or for the looks at
+// suspended calls.
+func (e *Engine) waitsExcept(kind string) func(row *store.Due) bool {
+	return func(row *store.Due) bool {
+		_, unsettled := e.reader.Unsettled.Load(row.Task)
+		return unsettled || row.Kind != kind || !e.env.Held().IsZero()
+	}
 }
 
 // dueWorkers is for how many rows work is done at once, and cancels; looks have [call.Looks].

@@ -60,8 +60,8 @@ func New(cfg Config) (*Engine, error) {
 		e.reader.Unsettled.Store(restored[i].id, restored[i].restorations())
 	}
 	e.due = due.New(e.env, due.Config{Workers: dueWorkers}, e.dueWaits, e.handleDue)
-	e.cancels = due.New(e.env, due.Config{Workers: dueWorkers}, e.cancelsWait, e.handleDue)
-	e.looks = due.New(e.env, due.Config{Workers: call.Looks, Until: task.LookTime}, e.looksWait, e.look)
+	e.cancels = due.New(e.env, due.Config{Workers: dueWorkers}, e.waitsExcept(task.DueChildCancel), e.handleDue)
+	e.looks = due.New(e.env, due.Config{Workers: call.Looks, Until: task.LookTime}, e.waitsExcept(task.DueLook), e.look)
 	e.turns = turn.New(turn.Config{
 		Env: e.env, Reader: e.reader, Presenter: cfg.Presenter, Memory: cfg.Memory, Rank: cfg.Rank, WholeText: cfg.WholeText,
 		Committed: e.committed, Queued: e.observers.queued,
@@ -197,12 +197,6 @@ func (e *Engine) LoadOf(by auth.Principal) Load { return e.turns.Scheduler.LoadO
 // not wait for each other. The error is that of work, or the cause if ctx ends first.
 func (e *Engine) Process(ctx context.Context, by auth.Principal, bytes int, work func() error) error {
 	return e.processors.Process(ctx, ownerOf(by), by.IsAnonymous(), bytes, work)
-}
-
-// Processor waits until a caller may use a processor for a long computation. Call end once to
-// release it. The error is the cause if ctx ends first.
-func (e *Engine) Processor(ctx context.Context, by auth.Principal) (end func(), err error) {
-	return e.processor(ctx, by)
 }
 
 // ReserveRead returns a reservation of by, without any memory yet.

@@ -14,9 +14,6 @@ import (
 // Audited is an audit entry as observers get it, with its digest keyed as in the audit.
 type Audited = rules.Audited
 
-// Verdict is the verdict of the policy that an [Audited] entry follows.
-type Verdict = rules.Verdict
-
 // Observer is told of changes to tasks, once each is durable. A nil function is not called.
 //
 // The functions are called outside all locks, by the goroutine that has made the change, before

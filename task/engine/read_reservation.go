@@ -58,7 +58,7 @@ type ReadReservation struct {
 // work waits for a processor, which the reservation keeps until Made.
 func (r *ReadReservation) work(ctx context.Context) (err error) {
 	if r.made == nil {
-		r.made, err = r.core.processor(ctx, r.by)
+		r.made, err = r.core.Processor(ctx, r.by)
 	}
 	return err
 }

@@ -121,7 +121,7 @@ func (t *Tasks) List(ctx context.Context, by auth.Principal, q TaskQuery) (TaskL
 		}
 	}
 	// Tasks of a tenant are found by a scan of all tasks.
-	end, err := t.core.processor(ctx, by)
+	end, err := t.core.Processor(ctx, by)
 	if err != nil {
 		return TaskList{}, err
 	}
@@ -146,7 +146,7 @@ func (t *Tasks) Openings(ctx context.Context, by auth.Principal, ids []string, e
 	if err != nil {
 		return nil // by may list tasks, and read none
 	}
-	end, err := t.core.processor(ctx, by)
+	end, err := t.core.Processor(ctx, by)
 	if err != nil {
 		return err
 	}

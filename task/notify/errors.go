@@ -19,11 +19,3 @@ func (e *DelayError) Error() string { return e.Err.Error() }
 
 // Unwrap returns the failure.
 func (e *DelayError) Unwrap() error { return e.Err }
-
-// RetryAfter returns the time to wait before the next attempt; 0: the receiver named none.
-func RetryAfter(err error) time.Duration {
-	if d, ok := errors.AsType[*DelayError](err); ok {
-		return d.After
-	}
-	return 0
-}

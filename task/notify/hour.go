@@ -157,7 +157,6 @@ func (w *worker) fold(ctx context.Context, s *state) error {
 	if err := w.save(ctx, s); err != nil {
 		return err
 	}
-	w.p.box.Count(w.name, func(c *outbox.Stats) { c.Counted += uint64(len(s.Counting)) })
 	if w.p.cfg.CrashPoint != nil {
 		w.p.cfg.CrashPoint(PointCounted)
 	}

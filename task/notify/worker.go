@@ -240,5 +240,9 @@ func (w *worker) fail(ctx context.Context, j *job, why error) error {
 
 // failure returns what is recorded of an error of a sender.
 func failure(why error) outbox.Failure {
-	return outbox.Failure{Text: visible.Shorten(visible.Line(why.Error()), maxError), After: RetryAfter(why), Final: errors.Is(why, ErrPermanent)}
+	f := outbox.Failure{Text: visible.Shorten(visible.Line(why.Error()), maxError), Final: errors.Is(why, ErrPermanent)}
+	if named, is := errors.AsType[*DelayError](why); is {
+		f.After = named.After
+	}
+	return f
 }

@@ -118,7 +118,6 @@ type Stats struct {
 	Sent    uint64 // messages that were accepted
 	Refused uint64 // attempts that failed
 	Failed  uint64 // messages, or webhooks, that were given up
-	Counted uint64 // messages that are part of a summary
 }
 
 // Count adds to the counts of a route.

@@ -1,6 +1,7 @@
 package confirm
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -27,26 +28,13 @@ const (
 	typeHook      = inHaystack3 + "hooks.ConfirmationHook"
 )
 
-// class returns the class of a short name, such as ask_once, which is read in its place.
-func class(kind string) string {
-	switch kind {
-	case "always_ask":
-		return typeAlwaysAsk
-	case "never_ask":
-		return typeNeverAsk
-	case "ask_once":
-		return typeAskOnce
-	case "simple_console":
-		return typeSimple
-	case "rich_console":
-		return typeRich
-	case "blocking":
-		return typeBlocking
-	case "hook":
-		return typeHook
-	}
-	return kind
+// classes are the classes of short names, which are read in their place.
+var classes = map[string]string{
+	"always_ask": typeAlwaysAsk, "never_ask": typeNeverAsk, "ask_once": typeAskOnce,
+	"simple_console": typeSimple, "rich_console": typeRich, "blocking": typeBlocking, "hook": typeHook,
 }
+
+func class(kind string) string { return cmp.Or(classes[kind], kind) }
 
 // form returns a serialized form.
 func form(kind string, parameters map[string]any) map[string]any {
