@@ -24,6 +24,6 @@ const Damaged = "urn:a2a-server:damaged"
 // DamagedView returns the View that a list shows for a task that cannot be read.
 func DamagedView(h *store.Header) *View {
 	v := view.New(h.Task.String(), h.Context)
-	v.SetStatus(StateName(h.State), h.StatusTime, nil /* message */, json.RawMessage(`{"`+Damaged+`":true}`))
+	v.SetStatus(StateName(h.State), h.StatusTime, nil /* message */, nil /* masked */, json.RawMessage(`{"`+Damaged+`":true}`))
 	return v
 }

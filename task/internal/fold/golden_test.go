@@ -25,7 +25,7 @@ func TestGoldenSnapshot(t *testing.T) {
 	v.AddMessage(json.RawMessage(`{"messageId":"m1","contextId":"c","parts":[{"text":"hi"}],"role":"ROLE_USER","taskId":"t"}`))
 	v.Begin(&event.StatusUpdate{State: a2a.TaskStateSubmitted, At: store.MillisOf(at), Metadata: json.RawMessage(`{"k":1}`)})
 	v.AddArtifact(&event.ArtifactUpdate{ID: "c1.1", Name: "stream", Parts: json.RawMessage(`{"text":"a"},{"data":{"b":1}}`), Metadata: json.RawMessage(`{"x":1}`)})
-	v.SetStatus(a2a.TaskStateInputRequired, store.MillisOf(at), json.RawMessage(`{"messageId":"m2","parts":[{"text":"?"}],"role":"ROLE_AGENT"}`), json.RawMessage(`{"q":1}`))
+	v.SetStatus(a2a.TaskStateInputRequired, store.MillisOf(at), json.RawMessage(`{"messageId":"m2","parts":[{"text":"?"}],"role":"ROLE_AGENT"}`), nil /* masked */, json.RawMessage(`{"q":1}`))
 	f := &Fold{View: v, saved: saved{
 		Owner: auth.Principal{Subject: "alice"}, State: map[string]any{"n": 1.0},
 		Messages: []received{{Message: json.RawMessage(`{"messageId":"m1"}`), Hash: "00ff", For: event.ForPlanner, Step: 1}},

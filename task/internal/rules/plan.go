@@ -365,7 +365,7 @@ func (d *advancing) output(o *task.Output) error {
 		if err := d.sayable(o.Status, o.Metadata, d.openRoom()); err != nil {
 			return err
 		}
-		return d.sayWith(a2a.TaskStateWorking, o.Status, o.Metadata)
+		return d.publish(a2a.TaskStateWorking, question{whole: o.Status}, o.Metadata)
 	}
 	if a.ID == "" || len(a.Parts) == 0 {
 		return errors.New("the planner published an artifact without an id or without parts")

@@ -32,7 +32,7 @@ func TestGoldenProgress(t *testing.T) {
 	r := &Rules{Presenter: plainPresenter{}}
 	f := fold.New(store.TaskID{1}, "c")
 	f.View.IDs().Task, f.View.IDs().TaskJSON = "t", []byte(`"t"`)
-	f.View.SetStatus(a2a.TaskStateWorking, store.MillisOf(at), json.RawMessage(`{"messageId":"m"}`), json.RawMessage(`{"own":1,"p":true}`))
+	f.View.SetStatus(a2a.TaskStateWorking, store.MillisOf(at), json.RawMessage(`{"messageId":"m"}`), nil /* masked */, json.RawMessage(`{"own":1,"p":true}`))
 	f.Header.State = task.StateWorking
 	k, err := r.Progress(f.Publisher(r.Presenter, 1<<20), at.Add(time.Minute), "c1.1", "run", "" /* job */, tool.Progress{Done: 1.5, Total: 3, Message: "half"})
 	if err != nil {
@@ -61,7 +61,7 @@ func TestGoldenProgress(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", what, diff)
 		}
 	}
-	f.View.SetStatus(a2a.TaskStateCompleted, store.MillisOf(at), nil, json.RawMessage(`{"p":true}`))
+	f.View.SetStatus(a2a.TaskStateCompleted, store.MillisOf(at), nil /* message */, nil /* masked */, json.RawMessage(`{"p":true}`))
 	if shown := string(f.View.AppendTask(nil, view.Options{})); !strings.Contains(shown, `"metadata":{"p":true},`) {
 		t.Errorf("the task with the next status is %s", shown)
 	}

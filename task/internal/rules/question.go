@@ -136,7 +136,7 @@ func (d *asking) tellVotes(state a2a.TaskState, pending []*approval.Approval) er
 		return err
 	}
 	if size, err := q.size(); err != nil || size <= maxRepeated || state != d.f.View.State() {
-		return d.sayQuestion(state, q)
+		return d.publish(state, *q, nil /* own */)
 	}
 	for i := range d.events {
 		var vote event.ApprovalVoted
@@ -169,7 +169,7 @@ func (d *asking) tell(state a2a.TaskState, pending []*approval.Approval, text st
 		if text != "" {
 			q.add(a2a.NewTextPart(text))
 		}
-		return d.sayQuestion(state, q)
+		return d.publish(state, *q, nil /* own */)
 	case text != "":
 		return d.say(state, d.rules.message(text))
 	}
@@ -191,7 +191,7 @@ func (d *asking) askMore(pending []*approval.Approval, no *a2a.Message) error {
 	if err != nil {
 		return err
 	}
-	return d.sayQuestion(d.waitingState(pending), q)
+	return d.publish(d.waitingState(pending), *q, nil /* own */)
 }
 
 // waitingState returns the state in which the task waits for pending, see [approval.Interrupting];

@@ -28,38 +28,12 @@ func (d *batch) task(state a2a.TaskState) error {
 
 // say adds a status update. message may be nil.
 func (d *batch) say(state a2a.TaskState, message *a2a.Message) error {
-	return d.sayWith(state, message, nil)
+	return d.publish(state, question{whole: message}, nil /* own */)
 }
 
-// sayWith is say with metadata in addition to that of all updates. Either may be nil.
-func (d *batch) sayWith(state a2a.TaskState, message *a2a.Message, own map[string]any) error {
-	if err := d.enter(state); err != nil {
-		return err
-	}
-	raw, err := d.encode(message)
-	if err != nil {
-		return err
-	}
-	metadata := d.rules.metadata()
-	if len(own) > 0 {
-		raw, err := json.Marshal(own)
-		if err != nil {
-			return fmt.Errorf("encode status metadata: %w", err)
-		}
-		metadata = view.MergeMetadata(raw, metadata)
-	}
-	start := len(d.buf)
-	d.buf = event.AppendStatusUpdate(d.buf, d.f.View.IDs(), state, d.now(), raw, metadata)
-	d.public(event.KindStatus, start)
-	d.f.View.SetStatus(state, d.now(), raw, metadata)
-	return nil
-}
-
-// sayQuestion is say with a question, in both forms if they differ.
-func (d *batch) sayQuestion(state a2a.TaskState, q *question) error {
-	if q.masked == nil {
-		return d.say(state, q.whole)
-	}
+// publish adds a status update with a message, in both forms if they differ, and with metadata in addition to
+// that of all updates. There may be neither.
+func (d *batch) publish(state a2a.TaskState, q question, own map[string]any) error {
 	if err := d.enter(state); err != nil {
 		return err
 	}
@@ -72,13 +46,24 @@ func (d *batch) sayQuestion(state a2a.TaskState, q *question) error {
 		return err
 	}
 	metadata := d.rules.metadata()
-	form := func(raw json.RawMessage) json.RawMessage {
-		return event.AppendStatusUpdate(nil, d.f.View.IDs(), state, d.now(), raw, metadata)
+	if len(own) > 0 {
+		raw, err := json.Marshal(own)
+		if err != nil {
+			return fmt.Errorf("encode status metadata: %w", err)
+		}
+		metadata = view.MergeMetadata(raw, metadata)
 	}
-	start := len(d.buf)
-	d.buf = event.AppendForms(d.buf, event.Forms{Whole: form(whole), Masked: form(masked)})
-	d.public(event.KindMasked, start)
-	d.f.View.SetMasked(state, d.now(), whole, masked, metadata)
+	form := func(dst []byte, raw json.RawMessage) []byte {
+		return event.AppendStatusUpdate(dst, d.f.View.IDs(), state, d.now(), raw, metadata)
+	}
+	start, kind := len(d.buf), event.KindStatus
+	if masked == nil {
+		d.buf = form(d.buf, whole)
+	} else {
+		d.buf, kind = event.AppendForms(d.buf, event.Forms{Whole: form(nil, whole), Masked: form(nil, masked)}), event.KindMasked
+	}
+	d.public(kind, start)
+	d.f.View.SetStatus(state, d.now(), whole, masked, metadata)
 	return nil
 }
 

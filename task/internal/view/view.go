@@ -140,12 +140,12 @@ func (v *View) Apply(kind string, data []byte) error {
 	case event.KindStatus:
 		if u, err = event.ReadStatus(data); err == nil {
 			u.Own()
-			v.SetStatus(u.State, u.At, u.Message, u.Metadata)
+			v.SetStatus(u.State, u.At, u.Message, nil /* masked */, u.Metadata)
 		}
 	case event.KindMasked:
 		var both event.MaskedUpdate
 		if both, err = event.ReadMasked(data); err == nil {
-			v.SetMasked(both.Whole.State, both.Whole.At, both.Whole.Message, both.Masked.Message, both.Whole.Metadata)
+			v.SetStatus(both.Whole.State, both.Whole.At, both.Whole.Message, both.Masked.Message, both.Whole.Metadata)
 		}
 	case event.KindProgress:
 		if u, err = event.ReadStatus(data); err == nil {
@@ -176,7 +176,7 @@ func (v *View) Begin(u *event.StatusUpdate) {
 		v.baseMetadata = u.Metadata
 		v.size += len(v.baseMetadata)
 	}
-	v.SetStatus(u.State, u.At, u.Message, nil /* metadata */)
+	v.SetStatus(u.State, u.At, u.Message, nil /* masked */, nil /* metadata */)
 }
 
 // AddMessage adds the user's message to the history. raw is the message as json.Marshal
@@ -209,18 +209,10 @@ func (v *View) insertMessage(i int, m message) {
 }
 
 // SetStatus sets the task's status, and moves the message of the previous status into the
-// history. text is a message as json.Marshal writes it, metadata an object; either may be
-// empty. Both are kept and must not be changed.
-func (v *View) SetStatus(state a2a.TaskState, at store.Millis, text, metadata json.RawMessage) {
-	v.setStatus(state, at, message{whole: text}, metadata)
-}
-
-// SetMasked is SetStatus with a message in both forms.
-func (v *View) SetMasked(state a2a.TaskState, at store.Millis, whole, masked, metadata json.RawMessage) {
-	v.setStatus(state, at, message{whole, masked}, metadata)
-}
-
-func (v *View) setStatus(state a2a.TaskState, at store.Millis, m message, metadata json.RawMessage) {
+// history. text is a message as json.Marshal writes it, masked its masked form, nil if nothing in it is
+// masked, and metadata an object; text and metadata may be empty. All are kept and must not be changed.
+func (v *View) SetStatus(state a2a.TaskState, at store.Millis, text, masked, metadata json.RawMessage) {
+	m := message{text, masked}
 	if v.detail == outline {
 		v.state, v.at = state, at
 		return

@@ -280,7 +280,7 @@ func TestViewMetadata(t *testing.T) {
 	p.check(t, Options{})
 	// What is no object, which no caller should give, leaves the base as it is.
 	for _, raw := range []string{`[1]`, `"x"`, `{`, `null`, `{}`, ``} {
-		p.view.SetStatus(a2a.TaskStateWorking, p.view.at, nil /* message */, json.RawMessage(raw))
+		p.view.SetStatus(a2a.TaskStateWorking, p.view.at, nil /* message */, nil /* masked */, json.RawMessage(raw))
 		if diff := cmp.Diff(`{"kept":1,"overlaid":null}`, string(p.view.metadata)); diff != "" {
 			t.Errorf("metadata after %s (-want +got):\n%s", raw, diff)
 		}
@@ -379,7 +379,7 @@ func FuzzDecodeView(f *testing.F) {
 			return
 		}
 		v.AppendTask(nil, Options{HistoryLength: -1})
-		v.SetStatus(a2a.TaskStateWorking, 1, nil /* message */, nil /* metadata */)
+		v.SetStatus(a2a.TaskStateWorking, 1, nil /* message */, nil /* masked */, nil /* metadata */)
 		v.AddMessage(json.RawMessage(`{"messageId":"m"}`))
 		v.AddArtifact(&event.ArtifactUpdate{ID: "a", Append: true, Parts: event.TextPart("x")})
 		stored := storedForm(v)
