@@ -4,8 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"encoding/json"
-	"fmt"
 	"slices"
 
 	"a2a-server/store"
@@ -92,14 +90,13 @@ func RoutePrefix(route string) []byte {
 
 // Row returns the change that puts n.
 func (n *Notification) Row(ifRev uint64) (store.RowChange, error) {
-	value, err := json.Marshal(n)
+	row, err := EncodeRow(RowNotify, NotificationKey(n.Approval, n.Event, n.Route), ifRev, n)
 	if err != nil {
-		return store.RowChange{}, fmt.Errorf("encode a notification: %w", err)
+		return row, err
 	}
 	at := func(index string, prefix []byte, t store.Millis) []store.IndexKey {
 		return []store.IndexKey{{Index: index, Key: binary.BigEndian.AppendUint64(prefix, uint64(max(t, 0)))}}
 	}
-	row := store.RowChange{Kind: RowNotify, Key: NotificationKey(n.Approval, n.Event, n.Route), IfRev: ifRev, Value: value}
 	switch {
 	case n.Failed > 0:
 		row.Index = at(IndexFailed, nil, n.Failed)

@@ -2,7 +2,6 @@ package task
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -39,11 +38,7 @@ func RestorationOwner() store.Scope { return store.Owner("", "\xfftask/engine") 
 
 // Row returns the change that puts the mark.
 func (r *Restoration) Row(ifRev uint64) (store.RowChange, error) {
-	value, err := json.Marshal(r)
-	if err != nil {
-		return store.RowChange{}, fmt.Errorf("encode the mark of a restored store: %w", err)
-	}
-	return store.RowChange{Kind: RowRestored, Key: []byte(restorationKey), IfRev: ifRev, Value: value}, nil
+	return EncodeRow(RowRestored, []byte(restorationKey), ifRev, r)
 }
 
 // Due returns the change that says that a task is to be brought up to date.
@@ -63,19 +58,9 @@ func ParseRestoration(row *store.Row) (r Restoration, err error) {
 
 // ParseDueRestored returns the restoration in a due row.
 func ParseDueRestored(row *store.Due) (r Restoration, err error) {
-	if row.Damaged {
-		return r, store.ErrDataLoss
+	err = parseRow(&store.Row{Damaged: row.Damaged, Value: row.Payload}, "due work of a restoration", &r, &r.V)
+	if err == nil && r.ID == "" {
+		err = fmt.Errorf("%w: due work of a restoration has no id", store.ErrDataLoss)
 	}
-	err = json.Unmarshal(row.Payload, &r)
-	switch {
-	case err != nil:
-	case r.V != RowVersion:
-		err = fmt.Errorf("it has version %d, and this program reads version %d", r.V, RowVersion)
-	case r.ID == "":
-		err = errors.New("it has no id")
-	}
-	if err != nil {
-		return r, fmt.Errorf("%w: due work of a restoration: %w", store.ErrDataLoss, err)
-	}
-	return r, nil
+	return r, err
 }

@@ -1,8 +1,6 @@
 package task
 
 import (
-	"encoding/json"
-	"fmt"
 	"time"
 
 	"a2a-server/store"
@@ -24,11 +22,7 @@ type Sweep struct {
 
 // Row returns the change that puts the sweep.
 func (s *Sweep) Row(ifRev uint64) (store.RowChange, error) {
-	value, err := json.Marshal(s)
-	if err != nil {
-		return store.RowChange{}, fmt.Errorf("encode a sweep: %w", err)
-	}
-	return store.RowChange{Kind: RowSweep, Key: []byte("policy"), IfRev: ifRev, Value: value}, nil
+	return EncodeRow(RowSweep, []byte("policy"), ifRev, s)
 }
 
 // ParseSweep returns the sweep in a row.

@@ -137,6 +137,15 @@ func parseRow(row *store.Row, name string, v any, version *int) error {
 	return nil
 }
 
+// EncodeRow returns the change that puts a row with the JSON of v.
+func EncodeRow(kind string, key []byte, ifRev uint64, v any) (store.RowChange, error) {
+	value, err := json.Marshal(v)
+	if err != nil {
+		return store.RowChange{}, fmt.Errorf("encode a row of kind %s: %w", kind, err)
+	}
+	return store.RowChange{Kind: kind, Key: key, IfRev: ifRev, Value: value}, nil
+}
+
 // Attempts are the attempts to send a message that have failed in a row.
 type Attempts struct {
 	Tries int          `json:"tries,omitempty"`
@@ -161,11 +170,7 @@ func ParsePushCursor(row *store.Row) (c PushCursor, err error) {
 
 // Row returns the change that puts c.
 func (c *PushCursor) Row(key []byte, ifRev uint64) (store.RowChange, error) {
-	value, err := json.Marshal(c)
-	if err != nil {
-		return store.RowChange{}, fmt.Errorf("encode the cursor of a webhook: %w", err)
-	}
-	return store.RowChange{Kind: RowPushCursor, Key: key, IfRev: ifRev, Value: value}, nil
+	return EncodeRow(RowPushCursor, key, ifRev, c)
 }
 
 // Pushable reports whether webhooks are notified of an event: the task itself, each of its

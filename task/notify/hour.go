@@ -85,11 +85,10 @@ func (w *worker) load(ctx context.Context) (*state, error) {
 
 // save writes the state of the route.
 func (w *worker) save(ctx context.Context, s *state) error {
-	value, err := json.Marshal(s)
-	if err != nil {
-		return fmt.Errorf("encode the route: %w", err)
+	row, err := task.EncodeRow(rowRoute, []byte(w.name), s.rev, s)
+	if err == nil {
+		err = w.p.write(ctx, store.TaskID{}, row)
 	}
-	err = w.p.write(ctx, store.TaskID{}, store.RowChange{Kind: rowRoute, Key: []byte(w.name), IfRev: s.rev, Value: value})
 	if err == nil && s.rev != store.Any {
 		s.rev++
 	}

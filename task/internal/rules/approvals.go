@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -55,13 +54,10 @@ func (d *asking) recordVote(a *approval.Approval, v *approval.Vote) error {
 // putApproval writes the approval's row without checking the row's own rev: the task's
 // rev guards it.
 func (d *asking) putApproval(a *fold.Approval) error {
-	value, err := json.Marshal(&a.Approval)
-	if err != nil {
-		return fmt.Errorf("encode approval %s: %w", a.ID, err)
-	}
-	owner := store.Owner(d.f.Owner.Tenant, d.f.Owner.Subject)
-	d.rows = append(d.rows, store.RowChange{Kind: task.RowApproval, Key: []byte(a.ID), IfRev: store.Any, Value: value, Index: ApprovalKeys(owner, &a.Approval)})
-	return nil
+	row, err := task.EncodeRow(task.RowApproval, []byte(a.ID), store.Any, &a.Approval)
+	row.Index = ApprovalKeys(store.Owner(d.f.Owner.Tenant, d.f.Owner.Subject), &a.Approval)
+	d.rows = append(d.rows, row)
+	return err
 }
 
 // ApprovalKeys returns the keys of an approval of an owner's task in all indexes.

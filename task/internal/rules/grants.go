@@ -323,19 +323,16 @@ func (d *batch) withGrants(b *store.Batch) {
 
 // grantRow returns the change that writes a grant to a row with a rev.
 func grantRow(owner store.Scope, g *approval.Grant, rev uint64) (store.RowChange, error) {
-	value, err := json.Marshal(g)
-	if err != nil {
-		return store.RowChange{}, fmt.Errorf("encode grant %s: %w", g.ID, err)
-	}
+	row, err := task.EncodeRow(task.RowGrant, []byte(g.ID), rev, g)
 	until := uint64(store.MillisOf(g.Until))
-	index := []store.IndexKey{
+	row.Of, row.Index = owner, []store.IndexKey{
 		{Index: task.IndexGrantID, Key: []byte(g.ID)},
 		{Index: task.IndexGrants, Key: fmt.Appendf(task.PendingPrefix(owner.TenantName()), "%016x", until)},
 	}
 	if g.Uses == 0 || g.Used < g.Uses {
-		index = append(index, store.IndexKey{Index: task.IndexGrantKey, Key: fmt.Appendf(grantPrefix(g), "%016x", ^until)})
+		row.Index = append(row.Index, store.IndexKey{Index: task.IndexGrantKey, Key: fmt.Appendf(grantPrefix(g), "%016x", ^until)})
 	}
-	return store.RowChange{Of: owner, Kind: task.RowGrant, Key: []byte(g.ID), IfRev: rev, Value: value, Index: index}, nil
+	return row, err
 }
 
 // grantPrefix returns the key prefix in [task.IndexGrantKey] of the grants of the same store with the

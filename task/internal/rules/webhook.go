@@ -1,9 +1,7 @@
 package rules
 
 import (
-	"encoding/json"
 	"errors"
-	"fmt"
 
 	"a2a-server/approval"
 	"a2a-server/auth"
@@ -54,16 +52,16 @@ func (d *Draft) setWebhook(in *SetWebhook, start uint64) error {
 	if err := d.add(event.KindPushSet, set); err != nil {
 		return err
 	}
-	value, err := json.Marshal(&w)
+	webhook, err := task.EncodeRow(task.RowPush, []byte(w.ID), store.Any, &w)
 	if err != nil {
-		return fmt.Errorf("encode webhook: %w", err)
+		return err
 	}
 	key := task.PushKey(w.ID, w.N)
 	cursor, err := (&task.PushCursor{Seq: start, Epoch: in.Epoch}).Row(key, store.Any)
 	if err != nil {
 		return err
 	}
-	d.rows = append(d.rows, store.RowChange{Kind: task.RowPush, Key: []byte(w.ID), IfRev: store.Any, Value: value}, cursor)
+	d.rows = append(d.rows, webhook, cursor)
 	if in.Replaces != 0 {
 		d.rows = append(d.rows, task.ReadyRow(key, store.Any, d.now()))
 	}
