@@ -223,9 +223,7 @@ func (s *Server) follow(ctx context.Context, id a2a.TaskID, is func(*a2a.TaskSta
 		if !ok || json.Unmarshal([]byte(data), &event) != nil {
 			continue
 		}
-		switch {
-		case event.Task != nil && is(&event.Task.Status),
-			event.StatusUpdate != nil && is(&event.StatusUpdate.Status):
+		if event.Task != nil && is(&event.Task.Status) || event.StatusUpdate != nil && is(&event.StatusUpdate.Status) {
 			return true
 		}
 	}

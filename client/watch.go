@@ -11,6 +11,7 @@ import (
 	"iter"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 )
@@ -77,11 +78,7 @@ func (c *Client) ended(ctx context.Context, task string) bool {
 
 // final reports whether a state of a task is final.
 func final(state string) bool {
-	switch state {
-	case "TASK_STATE_COMPLETED", "TASK_STATE_FAILED", "TASK_STATE_CANCELED", "TASK_STATE_REJECTED":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"TASK_STATE_COMPLETED", "TASK_STATE_FAILED", "TASK_STATE_CANCELED", "TASK_STATE_REJECTED"}, state)
 }
 
 // terminal reports whether a StreamResponse says that its task has ended.
@@ -96,12 +93,7 @@ func terminal(data []byte) bool {
 	if json.Unmarshal(data, &e) != nil {
 		return false
 	}
-	for _, s := range []*status{e.Task, e.Update} {
-		if s != nil && final(s.Status.State) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]*status{e.Task, e.Update}, func(s *status) bool { return s != nil && final(s.Status.State) })
 }
 
 // frame is an event of a stream.

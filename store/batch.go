@@ -3,6 +3,7 @@ package store
 import (
 	"fmt"
 	"iter"
+	"slices"
 )
 
 // Batch is a set of changes that is committed whole or not at all.
@@ -174,12 +175,7 @@ type RowRef struct {
 
 // HasContextRows reports whether b changes rows of its task's context.
 func (b *Batch) HasContextRows() bool {
-	for i := range b.Rows {
-		if b.Rows[i].OfContext {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(b.Rows, func(c RowChange) bool { return c.OfContext })
 }
 
 // CheckHolds returns ErrConflict if b does not hold any more. It is for implementations, which call it

@@ -21,17 +21,11 @@ func (a *Audience) Includes(ctx agent.ReadonlyContext) bool {
 	if ctx == nil {
 		return false
 	}
-	for _, role := range ctx.Roles() {
-		if slices.Contains(a.Roles, role) {
-			return true
-		}
+	if slices.ContainsFunc(ctx.Roles(), func(role string) bool { return slices.Contains(a.Roles, role) }) {
+		return true
 	}
-	user := ctx.UserID()
-	if user == "" || len(a.Callers) == 0 {
-		return false
-	}
-	tenant := ctx.Tenant()
-	return slices.Contains(a.Callers, user) || tenant != "" && slices.Contains(a.Callers, tenant+"/"+user)
+	user, tenant := ctx.UserID(), ctx.Tenant()
+	return user != "" && (slices.Contains(a.Callers, user) || tenant != "" && slices.Contains(a.Callers, tenant+"/"+user))
 }
 
 // For returns a toolset that has the tools of ts for the callers of a, and none for other

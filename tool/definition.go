@@ -59,10 +59,6 @@ type definitionKey struct {
 	parameters                  uintptr
 }
 
-func newDefinitions() *definitions {
-	return &definitions{byKey: map[definitionKey]*definition{}, byDigest: map[string]*definition{}}
-}
-
 // of returns the definition of t. The lock is not held while t is called or a schema is
 // compiled; at worst two callers compile the same schema.
 func (c *definitions) of(t Tool) (_ *definition, err error) {

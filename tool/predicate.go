@@ -27,12 +27,7 @@ func StringPredicate(allowedTools []string) Predicate {
 func Combine(predicates ...Predicate) Predicate {
 	ps := slices.Clone(predicates)
 	return func(ctx agent.ReadonlyContext, t Tool) bool {
-		for _, p := range ps {
-			if !p(ctx, t) {
-				return false
-			}
-		}
-		return true
+		return !slices.ContainsFunc(ps, func(p Predicate) bool { return !p(ctx, t) })
 	}
 }
 
@@ -41,12 +36,7 @@ func Combine(predicates ...Predicate) Predicate {
 func Or(predicates ...Predicate) Predicate {
 	ps := slices.Clone(predicates)
 	return func(ctx agent.ReadonlyContext, t Tool) bool {
-		for _, p := range ps {
-			if p(ctx, t) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(ps, func(p Predicate) bool { return p(ctx, t) })
 	}
 }
 

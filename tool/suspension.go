@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -93,15 +94,7 @@ func (s *Suspension) Error() string {
 // Is makes errors.Is(s, ErrConfirmationRequired) true when s asks for something to be
 // authorized.
 func (s *Suspension) Is(target error) bool {
-	if target != ErrConfirmationRequired {
-		return false
-	}
-	for _, a := range s.Asks {
-		if a.Kind.Authorizes() {
-			return true
-		}
-	}
-	return false
+	return target == ErrConfirmationRequired && slices.ContainsFunc(s.Asks, func(a Question) bool { return a.Kind.Authorizes() })
 }
 
 // The values of [Answer].State.

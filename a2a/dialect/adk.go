@@ -47,21 +47,13 @@ func askADK(s *shown) *a2a.Part {
 	return part
 }
 
-// adkForms are function calls, which are marked as such, or unmarked and named as ours are; and
-// function responses: parts marked as such, and unmarked parts of exactly their shape.
-func adkForms() []form {
-	return []form{
-		{adkCall, adkAsks, nil},
-		{adkResponse, adkAnswers, readADK},
-	}
-}
-
 // adkMarked reports whether ADK's mark of a part, or kagent's copy of it, has this value.
 func adkMarked(metadata map[string]any, as string) bool {
 	return metadata[adkType] == as || metadata[kagentType] == as
 }
 
-// adkAsks reports whether a part is a function call.
+// adkAsks reports whether a part is a function call, which is marked as such, or unmarked and named as
+// ours are.
 func adkAsks(metadata, object map[string]any) bool {
 	if metadata[adkType] != nil || metadata[kagentType] != nil {
 		return adkMarked(metadata, adkCall)
@@ -69,7 +61,8 @@ func adkAsks(metadata, object map[string]any) bool {
 	return (object["name"] == toolconfirmation.FunctionCallName || object["name"] == adkRequestInput) && !functionResponse(object)
 }
 
-// adkAnswers reports whether a part is a function response.
+// adkAnswers reports whether a part is a function response: marked as such, or unmarked and of exactly
+// their shape.
 func adkAnswers(metadata, object map[string]any) bool {
 	if metadata[adkType] != nil || metadata[kagentType] != nil {
 		return adkMarked(metadata, adkResponse)

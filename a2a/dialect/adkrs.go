@@ -45,10 +45,6 @@ func askADKRust(all []*shown) map[string]any {
 	return map[string]any{adkConfirmations: calls}
 }
 
-func adkRustForms() []form {
-	return []form{withMember(adkRustCall, nil), withMember(adkRustResponse, readADKRust)}
-}
-
 // readADKRust reads a function response of adk-rs.
 func readADKRust(in *incoming, part dataPart) ([]approval.Decision, error) {
 	c := &closed{field: part.field(), object: part.object}

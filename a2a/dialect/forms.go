@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sync"
 
 	"a2a-server/approval"
@@ -20,10 +21,11 @@ type dialect struct {
 // answers are read. It is built once: each message is compared with all forms.
 var dialects = sync.OnceValue(func() []dialect {
 	return []dialect{
-		{readToolApproval, toolApprovalForms()},
-		{nil, adkForms()},
-		{nil, adkRustForms()},
-		{readKagent, kagentForms()},
+		{readToolApproval, []form{ofType(typeRequest, nil), ofType(typeResponse, readResponse)}},
+		{nil, []form{{adkCall, adkAsks, nil}, {adkResponse, adkAnswers, readADK}}},
+		{nil, []form{withMember(adkRustCall, nil), withMember(adkRustResponse, readADKRust)}},
+		// Valid answers are in metadata.
+		{readKagent, []form{ofType(kagentAsk, nil), ofType(kagentQuestion, nil), ofType(kagentDecide, nil), ofType(kagentReply, nil)}},
 	}
 })
 
@@ -128,14 +130,9 @@ func (*Presenter) Imitates(data json.RawMessage) bool {
 		}
 		object[name] = outline(value)
 	}
-	for _, all := range dialects() {
-		for _, f := range all.forms {
-			if f.fits(nil, object) {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(dialects(), func(d dialect) bool {
+		return slices.ContainsFunc(d.forms, func(f form) bool { return f.fits(nil, object) })
+	})
 }
 
 // outline returns the part of a value that forms look at: a string, nil for null, and

@@ -30,7 +30,7 @@ func askKagent(all []*shown) map[string]any {
 	var question *shown
 	for _, s := range all {
 		switch {
-		case s.confirmable():
+		case confirmable(s.Approval):
 			tools = append(tools, map[string]any{"id": s.ID, "call_id": s.callID(), "name": s.Tool, "args": s.args})
 			hints = append(hints, s.fullHint())
 		case s.Kind == approval.KindQuestion && !s.Away() && question == nil:
@@ -85,12 +85,6 @@ func single(s *shown) map[string]any {
 		choices = []any{}
 	}
 	return map[string]any{"question": s.hint, "choices": choices, "multiple": multiple}
-}
-
-// kagentForms are questions, sent back, and answers outside their extension: valid answers are
-// in metadata.
-func kagentForms() []form {
-	return []form{ofType(kagentAsk, nil), ofType(kagentQuestion, nil), ofType(kagentDecide, nil), ofType(kagentReply, nil)}
 }
 
 // readKagent reads kagent's answers from the message's metadata.

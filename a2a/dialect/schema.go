@@ -18,11 +18,8 @@ func schemaOf(a *approval.Approval) any {
 
 // declares reports whether schema has a property of this name.
 func declares(schema any, name string) bool {
-	properties, ok := keyword[map[string]any](schema, "properties")
-	if !ok {
-		return false
-	}
-	_, ok = properties[name]
+	properties, _ := keyword[map[string]any](schema, "properties")
+	_, ok := properties[name]
 	return ok
 }
 

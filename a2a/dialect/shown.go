@@ -95,9 +95,7 @@ func (s *shown) fullHint() string { return strings.Join(append([]string{s.hint},
 // callID returns the id by which clients know the call.
 func (s *shown) callID() string { return cmp.Or(s.Alias, s.Call) }
 
-// confirmable reports whether the A2A client may answer s with yes or no.
-func (s *shown) confirmable() bool { return confirmable(s.Approval) }
-
+// confirmable reports whether the A2A client may answer a with yes or no.
 func confirmable(a *approval.Approval) bool {
 	return a.Kind != approval.KindQuestion && !a.Away()
 }

@@ -167,13 +167,9 @@ func readToolApproval(in *incoming) ([]approval.Decision, error) {
 	return nil, in.wrong("", c.field+".type", "must be "+typeResponse)
 }
 
-func toolApprovalForms() []form {
-	return []form{
-		ofType(typeRequest, nil),
-		ofType(typeResponse, func(in *incoming, part dataPart) ([]approval.Decision, error) {
-			return in.response(part.field(), part.object)
-		}),
-	}
+// readResponse reads approval_response from a data part.
+func readResponse(in *incoming, part dataPart) ([]approval.Decision, error) {
+	return in.response(part.field(), part.object)
 }
 
 func (in *incoming) response(field string, object map[string]any) ([]approval.Decision, error) {

@@ -64,11 +64,9 @@ func (in *incoming) nearMetadata(key string, v any) bool {
 
 // isDecision reports whether a member of this name is most likely a decision.
 func isDecision(name string) bool {
-	switch strings.ToLower(name) {
-	case "decision", "decisions", "confirmed", "approve", "approved", "reject", "rejected", "denied", "toolconfirmation":
-		return true
-	}
-	return false
+	return slices.Contains([]string{
+		"decision", "decisions", "confirmed", "approve", "approved", "reject", "rejected", "denied", "toolconfirmation",
+	}, strings.ToLower(name))
 }
 
 func (in *incoming) nearPart(part *a2a.Part) bool {
@@ -113,19 +111,12 @@ func decides(v any, depth int, except ...string) bool {
 	switch v := v.(type) {
 	case map[string]any:
 		for name, member := range v {
-			if slices.Contains(except, name) {
-				continue
-			}
-			if member != nil && isDecision(name) || decides(member, depth+1, except...) {
+			if !slices.Contains(except, name) && (member != nil && isDecision(name) || decides(member, depth+1, except...)) {
 				return true
 			}
 		}
 	case []any:
-		for _, element := range v {
-			if decides(element, depth+1, except...) {
-				return true
-			}
-		}
+		return slices.ContainsFunc(v, func(element any) bool { return decides(element, depth+1, except...) })
 	}
 	return false
 }

@@ -177,9 +177,6 @@ func checkURL(text string) error {
 }
 
 func isLoopback(host string) bool {
-	if host == "localhost" {
-		return true
-	}
-	addr, err := netip.ParseAddr(host)
-	return err == nil && addr.Unmap().IsLoopback()
+	addr, _ := netip.ParseAddr(host) // zero: it is a name
+	return host == "localhost" || addr.Unmap().IsLoopback()
 }

@@ -100,7 +100,11 @@ func (a *Authenticator) Authenticate(ctx context.Context, c *auth.Credentials) (
 	if err != nil {
 		return auth.Principal{}, err
 	}
-	a.cache.put(sum, p, earlier(p.Expires, now.Add(remembered)))
+	until := now.Add(remembered)
+	if p.Expires.Before(until) {
+		until = p.Expires
+	}
+	a.cache.put(sum, p, until)
 	return p, nil
 }
 
@@ -110,13 +114,6 @@ func (a *Authenticator) Challenges() []string { return []string{`Bearer realm="a
 // refuse returns the error of a token that is not valid (RFC 6750, section 3.1).
 func refuse(format string, args ...any) error {
 	return &auth.Error{Code: "invalid_token", Description: fmt.Sprintf(format, args...)}
-}
-
-func earlier(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
 }
 
 // issuer is a provider of tokens.

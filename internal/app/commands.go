@@ -35,14 +35,17 @@ func commands(p *cli.Program) *cobra.Command {
 		cli.Configured("check", "report all problems of the configuration", func(_ context.Context, given *cli.Flags) error { return configCheck(p, given) }), //nolint:contextcheck // it lists tools as New does, which has none
 		cli.Configured("show", "print the whole configuration and where each value comes from", func(_ context.Context, given *cli.Flags) error { return configShow(p, given) }),
 	)
+	contexts := cli.Group("context", "name servers, and choose the one that commands ask", contextList(p), contextUse(p), contextSet(p), contextShow(p))
+	signing := cli.Group("signing", "make new keys for the server's own signatures", signingRotate(p))
+	tools := cli.Group("tools", "list, show or call the tools of the local configuration", toolsList(p), toolsShow(p), toolsCall(p))
 	groups := []struct {
 		title    string
 		commands []*cobra.Command
 	}{
-		{"Start: run a server, and talk to it", []*cobra.Command{serveCommand(p), sendCommand(p), chatCommand(p), config, contextCommand(p), versionCommand(p)}},
+		{"Start: run a server, and talk to it", []*cobra.Command{serveCommand(p), sendCommand(p), chatCommand(p), config, contexts, versionCommand(p)}},
 		{"Decide: approvals, and the tasks that wait for them", []*cobra.Command{approvals.Command(p), tasks.Command(p, tasksWatch(p)), tasks.CallsCommand(p)}},
-		{"Operate: look after a server", []*cobra.Command{healthCommand(p), reloadCommand(p), keys.Command(p), signingCommand(p), storecmd.Command(p), push.Command(p), notifications.Command(p), debug.Command(p), debug.LogCommand(p)}},
-		{"Develop: try tools and gates", []*cobra.Command{toolsCommand(p), policycmd.Command(p, tryPolicy(p))}},
+		{"Operate: look after a server", []*cobra.Command{healthCommand(p), reloadCommand(p), keys.Command(p), signing, storecmd.Command(p), push.Command(p), notifications.Command(p), debug.Command(p), debug.LogCommand(p)}},
+		{"Develop: try tools and gates", []*cobra.Command{tools, policycmd.Command(p, tryPolicy(p))}},
 	}
 	for _, g := range groups {
 		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})

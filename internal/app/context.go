@@ -24,10 +24,6 @@ folder a2a-server of your configuration (~/.config), which has no secrets: only 
 or a key is.
 `
 
-func contextCommand(p *cli.Program) *cobra.Command {
-	return cli.Group("context", "name servers, and choose the one that commands ask", contextList(p), contextUse(p), contextSet(p), contextShow(p))
-}
-
 func contextList(p *cli.Program) *cobra.Command {
 	c := &cobra.Command{Use: "list", Short: "list the contexts; * marks the current one", Long: contextHelp}
 	as := cli.OutputFlag(c)

@@ -14,10 +14,6 @@ import (
 	"a2a-server/internal/visible"
 )
 
-func signingCommand(p *cli.Program) *cobra.Command {
-	return cli.Group("signing", "make new keys for the server's own signatures", signingRotate(p))
-}
-
 func signingRotate(p *cli.Program) *cobra.Command {
 	c := &cobra.Command{
 		Use: "rotate", Short: "make new signing and sealing keys; the old keys are accepted for a day or longer",

@@ -19,10 +19,6 @@ import (
 	"a2a-server/internal/visible"
 )
 
-func toolsCommand(p *cli.Program) *cobra.Command {
-	return cli.Group("tools", "list, show or call the tools of the local configuration", toolsList(p), toolsShow(p), toolsCall(p))
-}
-
 func toolsList(p *cli.Program) *cobra.Command {
 	c := &cobra.Command{Use: "list", Short: "list the tools of the local configuration, with their origins and gates"}
 	as := cli.OutputFlag(c)

@@ -3,6 +3,7 @@ package egress
 import (
 	"net"
 	"net/netip"
+	"slices"
 )
 
 // ownAddress is the reason of refusal for an address of Config.Own.
@@ -15,10 +16,8 @@ func (g *guard) isOwn(addr netip.Addr, port uint16) bool {
 	if g.own == nil {
 		return false
 	}
-	for _, p := range g.nat64 {
-		if p.Contains(addr) && g.isOwn(embedded(addr, p.Bits()), port) {
-			return true
-		}
+	if slices.ContainsFunc(g.nat64, func(p netip.Prefix) bool { return p.Contains(addr) && g.isOwn(embedded(addr, p.Bits()), port) }) {
+		return true
 	}
 	for _, own := range g.own() {
 		at := own.Addr().Unmap().WithZone("")

@@ -71,19 +71,22 @@ type Conn struct {
 // sourceOf returns the prefix that counts as a single address: an IPv4 address, or an IPv6
 // /64, the share of a subscriber. It is invalid for a loopback address.
 func sourceOf(a net.Addr) netip.Prefix {
-	addr := tcpAddr(a).AddrPort().Addr().Unmap().WithZone("")
+	tcp, _ := a.(*net.TCPAddr)
+	if addr := plain(tcp.AddrPort().Addr()); !addr.IsLoopback() {
+		return network(addr)
+	}
+	return netip.Prefix{}
+}
+
+// network returns the IPv4 address, or the IPv6 /64 of an address; that of an invalid address is
+// invalid.
+func network(addr netip.Addr) netip.Prefix {
 	bits := 32
 	if addr.Is6() {
 		bits = 64
 	}
-	if !addr.IsValid() || addr.IsLoopback() {
-		return netip.Prefix{}
-	}
-	prefix, err := addr.Prefix(bits)
-	if err != nil { // both fit their address
-		return netip.Prefix{}
-	}
-	return prefix
+	p, _ := addr.Prefix(bits) // both fit their address
+	return p
 }
 
 // Accept implements [net.Listener].
@@ -191,12 +194,4 @@ func WithConn(ctx context.Context, c net.Conn) context.Context {
 func OverLimit(r *http.Request) bool {
 	c, is := r.Context().Value(connKey{}).(*Conn)
 	return is && c.OverLimit()
-}
-
-func tcpAddr(a net.Addr) *net.TCPAddr {
-	tcp, ok := a.(*net.TCPAddr)
-	if !ok {
-		return &net.TCPAddr{}
-	}
-	return tcp
 }

@@ -24,7 +24,7 @@ func (f *Frontend) Principal(w http.ResponseWriter, r *http.Request) (auth.Princ
 // shares its rates.
 func (f *Frontend) PrincipalBy(w http.ResponseWriter, r *http.Request, a auth.Authenticator) (auth.Principal, error) {
 	if a == nil {
-		err := f.rates.anonymous(r)
+		err := take(f.rates, f.rates.source(CredentialsOf(r)))
 		if err != nil {
 			f.rates.slowDown(w, r, true /* known */)
 		}

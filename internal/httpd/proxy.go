@@ -24,8 +24,7 @@ func (g Guard) Asked(r *http.Request) (scheme, host string) {
 	if !g.proxied(r) {
 		return scheme, host
 	}
-	switch proto := strings.ToLower(nearest(r.Header[forwardedProto])); proto {
-	case "http", "https":
+	if proto := strings.ToLower(nearest(r.Header[forwardedProto])); proto == "http" || proto == "https" {
 		scheme = proto
 	}
 	if forwarded := nearest(r.Header[forwardedHost]); forwarded != "" {

@@ -116,24 +116,12 @@ func newLimiter(r Rates, g Guard, now func() time.Time, log zerolog.Logger) *lim
 	return l
 }
 
-// caller takes a request from the bucket of a caller.
-func (l *limiter) caller(by auth.Principal) error {
+// take takes a request from the bucket of a caller or, if it is anonymous, of its address.
+func take[K comparable](l *limiter, from K) error {
 	if l.callers == nil {
 		return nil
 	}
-	return l.take(find(l.callers, caller{by.Tenant, by.Subject}, true))
-}
-
-// anonymous takes a request from the bucket of its address.
-func (l *limiter) anonymous(r *http.Request) error {
-	if l.callers == nil {
-		return nil
-	}
-	return l.take(find(l.callers, l.source(CredentialsOf(r)), true))
-}
-
-func (l *limiter) take(bucket *rate.Limiter) error {
-	now := l.now()
+	bucket, now := find(l.callers, from, true), l.now()
 	if bucket.AllowN(now, 1) {
 		return nil
 	}
@@ -160,35 +148,22 @@ func (l *limiter) authenticate(ctx context.Context, a auth.Authenticator, c *aut
 	if err != nil || by.IsZero() {
 		return by, err
 	}
-	return by, l.caller(by)
+	return by, take(l, caller{by.Tenant, by.Subject})
 }
 
 // warn logs that the requests of an address are refused. If it is a proxy, its valid callers
 // are refused, too, and only the operator can help.
 func (l *limiter) warn(from netip.Prefix) {
-	others, may := l.warned.may(l.now())
-	if !may {
-		return
+	if others, may := l.warned.may(l.now()); may {
+		l.log.Warn().Str("address", from.String()).Int64("others", others).
+			Msg("too many invalid credentials from this address: refusing all its requests for now, valid credentials included; if it is a proxy, add it to trusted_proxies")
 	}
-	l.log.Warn().Str("address", from.String()).Int64("others", others).
-		Msg("too many invalid credentials from this address: refusing all its requests for now, valid credentials included; if it is a proxy, add it to trusted_proxies")
 }
 
 // source returns the address of a request, as rates count it: an IPv4 address, or an IPv6 /64,
 // the usual size of a subscriber's network. It is invalid if the address is unknown, as on a
 // Unix socket.
-func (l *limiter) source(c *auth.Credentials) netip.Prefix {
-	addr := l.guard.client(c)
-	bits := 32
-	if addr.Is6() {
-		bits = 64
-	}
-	p, err := addr.Prefix(bits)
-	if err != nil {
-		return netip.Prefix{}
-	}
-	return p
-}
+func (l *limiter) source(c *auth.Credentials) netip.Prefix { return network(l.guard.client(c)) }
 
 // penance is the delay of the answer to a request beyond its caller's rate. A waiting request
 // costs almost nothing, while clients that repeat refused requests at once would take the

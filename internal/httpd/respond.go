@@ -69,10 +69,7 @@ const MaxSkipped = 16 << 10
 // skip reads a small body and forgets it, so that the connection stays open: a caller that
 // makes too many requests must not cost a new connection for each, too.
 func skip(w http.ResponseWriter, r *http.Request) {
-	if r.ProtoMajor != 1 || r.ContentLength <= 0 || r.ContentLength > MaxSkipped {
-		return
-	}
-	if http.NewResponseController(w).SetReadDeadline(time.Now().Add(linger)) != nil {
+	if r.ProtoMajor != 1 || r.ContentLength <= 0 || r.ContentLength > MaxSkipped || http.NewResponseController(w).SetReadDeadline(time.Now().Add(linger)) != nil {
 		return
 	}
 	if n, err := io.CopyN(io.Discard, r.Body, r.ContentLength); err == nil && n == r.ContentLength {

@@ -160,7 +160,9 @@ func (m *Metrics) Reloaded(err error) {
 }
 
 // label returns name if the configuration has it and the label has room for it, else other.
-func label(name string, seen map[string]bool, known func(string) bool) string {
+func (m *Metrics) label(name string, seen map[string]bool, known func(string) bool) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	switch {
 	case !known(name):
 		return other

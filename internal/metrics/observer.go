@@ -43,17 +43,7 @@ func (m *Metrics) Observer() engine.Observer {
 	}
 }
 
-func (m *Metrics) gate(name string) string {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return label(name, m.gates, m.cfg.Gate)
-}
-
-func (m *Metrics) tool(name string) string {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return label(name, m.tools, m.cfg.Tool)
-}
+func (m *Metrics) gate(name string) string { return m.label(name, m.gates, m.cfg.Gate) }
 
 // judged counts the verdict of the policy that an entry follows.
 func (m *Metrics) judged(a *engine.Audited) {
@@ -97,7 +87,7 @@ func (m *Metrics) ended(a *engine.Audited) {
 	}
 	m.judged(a)
 	began := m.end(call{a.Task, a.Call})
-	tool := m.tool(a.Tool)
+	tool := m.label(a.Tool, m.tools, m.cfg.Tool)
 	m.calls.WithLabelValues(tool, cmp.Or(outcomes[a.What], a.Outcome, other)).Inc()
 	if a.What == approval.AuditUnknown {
 		m.unknown.Inc()

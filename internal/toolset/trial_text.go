@@ -15,14 +15,14 @@ import (
 func (e *Explanation) Text() string {
 	var b strings.Builder
 	verdict := map[approval.Action]string{approval.ActionAllow: "runs without an approval", approval.ActionAsk: "has to be approved", approval.ActionDeny: "is denied"}[e.Action]
-	fmt.Fprintf(&b, "The call %s%s.\n", verdict, after(e.Reason))
+	fmt.Fprintf(&b, "The call %s%s.\n", verdict, around(": ", e.Reason, ""))
 	b.WriteString("\nGates about the tool:\n")
 	for _, r := range e.Rules {
 		applies := "does not apply"
 		if r.Applies {
 			applies = "applies"
 		}
-		fmt.Fprintf(&b, "  %s %s%s: %s, %s\n", r.Action, visible.Line(r.Name), parentheses(r.Place), applies, visible.Line(r.Why))
+		fmt.Fprintf(&b, "  %s %s%s: %s, %s\n", r.Action, visible.Line(r.Name), around(" (", r.Place, ")"), applies, visible.Line(r.Why))
 	}
 	if e.Others > 0 {
 		fmt.Fprintf(&b, "  and %d about other tools\n", e.Others)
@@ -40,19 +40,12 @@ func (e *Explanation) Text() string {
 	return b.String()
 }
 
-// after returns a reason behind a colon.
-func after(reason string) string {
-	if reason == "" {
+// around returns a text between two others; "" for no text.
+func around(before, text, after string) string {
+	if text == "" {
 		return ""
 	}
-	return ": " + visible.Line(reason)
-}
-
-func parentheses(place string) string {
-	if place == "" {
-		return ""
-	}
-	return " (" + visible.Line(place) + ")"
+	return before + visible.Line(text) + after
 }
 
 // Rules returns the gates about a tool, or all for "", as their page shows them.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 )
 
 // mergeBuffer is how far a merger reads ahead, and the length of a merged event, in bytes.
@@ -185,11 +186,7 @@ func chunkOf(line []byte) (from, to int, ok bool) {
 // isUpdate reports whether these names lead to an artifact update: of A2A 0.3 and 1.0, with and
 // without JSON-RPC.
 func isUpdate(names [][]byte) bool {
-	switch string(bytes.Join(names, []byte("."))) {
-	case "", "result", "artifactUpdate", "result.artifactUpdate":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"", "result", "artifactUpdate", "result.artifactUpdate"}, string(bytes.Join(names, []byte("."))))
 }
 
 // textAt returns where the text of parts is that consist of a single text; zeros: they do not.

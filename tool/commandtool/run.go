@@ -183,7 +183,7 @@ func (e *execution) chunks(yield func(*tool.Result, error) bool) bool {
 	gap := time.NewTimer(time.Hour)
 	defer gap.Stop()
 	for {
-		least, wait := 1, pace.wait(time.Now())
+		least, wait := 1, time.Until(pace.next)
 		if wait > 0 {
 			least = maxChunk
 		}
@@ -298,8 +298,6 @@ const (
 	firstYields = 10_000 // chunks with the first gap
 	moreYields  = 1000   // chunks with each longer gap, which is twice as long as the gap before
 )
-
-func (p *pacer) wait(now time.Time) time.Duration { return p.next.Sub(now) }
 
 // yielded starts the next gap.
 func (p *pacer) yielded(now time.Time, chunks int) {

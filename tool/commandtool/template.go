@@ -3,6 +3,7 @@ package commandtool
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"a2a-server/internal/visible"
@@ -52,12 +53,7 @@ func (t template) literal(s string) template {
 
 // fixed reports whether there are no placeholders.
 func (t template) fixed() bool {
-	for _, p := range t {
-		if p.name != "" {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(t, func(p fragment) bool { return p.name != "" })
 }
 
 // render returns the text with values in place of the placeholders. ok is false if a value is

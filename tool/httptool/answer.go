@@ -10,9 +10,11 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"a2a-server/internal/egress"
 	"a2a-server/internal/strictjson"
 	"a2a-server/internal/visible"
 	"a2a-server/tool"
@@ -42,7 +44,7 @@ func (a *answer) read(body io.Reader) (*tool.Result, error) {
 		return nil, a.refused(raw)
 	}
 	raw, err := io.ReadAll(body)
-	if isTooLarge(err) {
+	if _, tooLarge := errors.AsType[*egress.TooLargeError](err); tooLarge {
 		return nil, fmt.Errorf("%w: the request was answered with status %d, but the answer is larger than the limit", tool.ErrOutcomeUnknown, a.status)
 	}
 	if err != nil {
@@ -169,17 +171,13 @@ func decode(raw []byte) (any, error) {
 
 // isText reports whether a media type is text that can be passed on as such.
 func isText(kind, charset string) bool {
-	switch strings.ToLower(charset) {
-	case "", "utf-8", "utf8", "us-ascii":
-	default:
+	if !slices.Contains([]string{"", "utf-8", "utf8", "us-ascii"}, strings.ToLower(charset)) {
 		return false
 	}
-	switch kind {
-	case "", "application/xml", "application/yaml", "application/x-yaml", "application/javascript",
-		"application/x-ndjson", "application/x-www-form-urlencoded", "application/graphql", "application/sql", "application/toml":
-		return true
-	}
-	return strings.HasPrefix(kind, "text/") || strings.HasSuffix(kind, "+xml") || strings.HasSuffix(kind, "+yaml")
+	return slices.Contains([]string{
+		"", "application/xml", "application/yaml", "application/x-yaml", "application/javascript",
+		"application/x-ndjson", "application/x-www-form-urlencoded", "application/graphql", "application/sql", "application/toml",
+	}, kind) || strings.HasPrefix(kind, "text/") || strings.HasSuffix(kind, "+xml") || strings.HasSuffix(kind, "+yaml")
 }
 
 // isReadable reports whether bytes are text in UTF-8.

@@ -39,7 +39,9 @@ func (t *request) call(ctx tool.Context, args map[string]any) (*tool.Result, err
 		r.Header.Set(h, idempotencyKey(ctx.TaskID(), ctx.FunctionCallID()))
 	}
 	trace := &egress.Trace{}
-	resp, err := t.config.Client.do(r.WithContext(egress.ContextWithTrace(timed, trace)))
+	// The transport alone sends it: [http.Client] reads where a redirect leads, and drops an answer
+	// for which it cannot.
+	resp, err := t.config.Client.client.Transport.RoundTrip(r.WithContext(egress.ContextWithTrace(timed, trace)))
 	if err != nil {
 		return nil, t.unanswered(timed, "", err, trace.Sent.Load(), s)
 	}

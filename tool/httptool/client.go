@@ -2,7 +2,6 @@ package httptool
 
 import (
 	"cmp"
-	"errors"
 	"net/http"
 	"net/netip"
 
@@ -60,18 +59,7 @@ func NewClient(c ClientConfig) (*Client, error) {
 // Close closes the connections that are not in use. The client can still be used.
 func (c *Client) Close() { c.client.CloseIdleConnections() }
 
-// do sends a request of the tool. It uses the transport alone, because [http.Client] reads
-// where a redirect leads, and drops an answer for which it cannot.
-func (c *Client) do(r *http.Request) (*http.Response, error) {
-	return c.client.Transport.RoundTrip(r)
-}
-
 // isSafe reports whether a request with the method asks for no effect (RFC 9110 §9.2.1).
 func isSafe(method string) bool {
 	return method == http.MethodGet || method == http.MethodHead
-}
-
-func isTooLarge(err error) bool {
-	_, ok := errors.AsType[*egress.TooLargeError](err)
-	return ok
 }

@@ -43,7 +43,10 @@ func decline() *mcp.ElicitResult { return &mcp.ElicitResult{Action: "decline"} }
 // ask asks people a question of the server. ctx ends when the server does not wait for the
 // answer any longer.
 func (a *asker) ask(ctx context.Context, p *mcp.ElicitParams) *mcp.ElicitResult {
-	ask, err := a.take(p)
+	ask, err := askOf(p, a.where)
+	if a.n.Add(1) > maxElicited {
+		err = fmt.Errorf("it has asked %d in this call already, which is the limit", maxElicited)
+	}
 	if err != nil {
 		a.decline(err)
 		return decline()
@@ -67,14 +70,6 @@ func (a *asker) ask(ctx context.Context, p *mcp.ElicitParams) *mcp.ElicitResult 
 		return &mcp.ElicitResult{Action: "cancel"}
 	}
 	return response(answer)
-}
-
-// take counts a question, and returns it as people are asked it.
-func (a *asker) take(p *mcp.ElicitParams) (tool.Question, error) {
-	if a.n.Add(1) > maxElicited {
-		return tool.Question{}, fmt.Errorf("it has asked %d in this call already, which is the limit", maxElicited)
-	}
-	return askOf(p, a.where)
 }
 
 // decline keeps why a question was declined.

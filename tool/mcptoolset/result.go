@@ -1,6 +1,7 @@
 package mcptoolset
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -8,6 +9,7 @@ import (
 	"net/url"
 	"path"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -138,11 +140,7 @@ func partOf(c mcp.Content) agent.Part {
 	case *mcp.EmbeddedResource:
 		return resource(c.Resource)
 	case *mcp.ResourceLink:
-		name := c.Name
-		if name == "" {
-			name = c.Title
-		}
-		return linkTo(c.URI, name, c.MIMEType)
+		return linkTo(c.URI, cmp.Or(c.Name, c.Title), c.MIMEType)
 	}
 	return agent.Part{Text: "content of a kind that is not known here was dropped"}
 }
@@ -164,14 +162,8 @@ func resource(r *mcp.ResourceContents) agent.Part {
 // linkTo returns a link. An executable or unreadable link becomes text.
 func linkTo(uri, name, kind string) agent.Part {
 	u, err := url.Parse(uri)
-	bad := err != nil || u.Scheme == "" || len(uri) > maxURL || visible.Line(uri) != uri
-	if !bad {
-		switch strings.ToLower(u.Scheme) {
-		case "javascript", "data", "vbscript", "blob":
-			bad = true
-		}
-	}
-	if bad {
+	if err != nil || len(uri) > maxURL || visible.Line(uri) != uri ||
+		slices.Contains([]string{"", "javascript", "data", "vbscript", "blob"}, strings.ToLower(u.Scheme)) {
 		return agent.Part{Text: "a link that cannot be used: " + visible.Clip(uri, maxURL)}
 	}
 	p := agent.Part{URL: uri, Filename: visible.Clip(name, maxFile)}

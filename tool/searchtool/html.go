@@ -2,6 +2,7 @@ package searchtool
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"golang.org/x/net/html"
@@ -81,26 +82,16 @@ func (s *splitter) html(content []byte) {
 }
 
 func hides(tag atom.Atom) bool {
-	switch tag { //nolint:exhaustive // of some three hundred
-	case atom.Script, atom.Style, atom.Template, atom.Noscript, atom.Svg, atom.Iframe, atom.Object:
-		return true
-	}
-	return false
+	return slices.Contains([]atom.Atom{atom.Script, atom.Style, atom.Template, atom.Noscript, atom.Svg, atom.Iframe, atom.Object}, tag)
 }
 
 func isHeading(tag atom.Atom) bool {
-	switch tag { //nolint:exhaustive // of some three hundred
-	case atom.Title, atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:
-		return true
-	}
-	return false
+	return slices.Contains([]atom.Atom{atom.Title, atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6}, tag)
 }
 
 // inline reports whether an element is part of the line around it.
 func inline(tag atom.Atom) bool {
-	switch tag { //nolint:exhaustive // of some three hundred
-	case atom.A, atom.Abbr, atom.B, atom.Code, atom.Em, atom.I, atom.Kbd, atom.Mark, atom.Q, atom.S, atom.Samp, atom.Small, atom.Span, atom.Strong, atom.Sub, atom.Sup, atom.U, atom.Var:
-		return true
-	}
-	return false
+	return slices.Contains([]atom.Atom{
+		atom.A, atom.Abbr, atom.B, atom.Code, atom.Em, atom.I, atom.Kbd, atom.Mark, atom.Q, atom.S, atom.Samp, atom.Small, atom.Span, atom.Strong, atom.Sub, atom.Sup, atom.U, atom.Var,
+	}, tag)
 }

@@ -13,7 +13,8 @@ import (
 // method is an operation in the gRPC service of a version of A2A.
 type method struct {
 	op      *operation.Operation
-	old     bool // of 0.3, whose messages are those of HTTP+JSON in 0.3
+	old     bool                                                      // of 0.3, whose messages are those of HTTP+JSON in 0.3
+	write   func(dst, response []byte, form v03.Form) ([]byte, error) // of 0.3
 	in, out protoreflect.MessageType
 }
 
@@ -39,20 +40,10 @@ func (m *method) input(sent message) (in operation.Input, err error) {
 	return in, err
 }
 
-// response returns the message of a response of the operation.
-func (m *method) response(json []byte) (_ message, err error) {
+// message returns the message of a response, or of an event, that old writes in the JSON of 0.3.
+func (m *method) message(json []byte, old func(dst, json []byte, form v03.Form) ([]byte, error)) (_ message, err error) {
 	if m.old {
-		if json, err = m.op.Legacy.Write(nil, json, v03.REST); err != nil {
-			return nil, err
-		}
-	}
-	return encode(json, m.out)
-}
-
-// event returns the message of an event of a stream.
-func (m *method) event(json []byte) (_ message, err error) {
-	if m.old {
-		if json, err = v03.AppendEvent(nil, json, v03.REST); err != nil {
+		if json, err = old(nil, json, v03.REST); err != nil {
 			return nil, err
 		}
 	}
@@ -63,18 +54,19 @@ func (m *method) event(json []byte) (_ message, err error) {
 func (g *Server) register(service protoreflect.ServiceDescriptor, old bool) {
 	desc := grpc.ServiceDesc{ServiceName: string(service.FullName()), Metadata: service.ParentFile().Path()}
 	for _, op := range g.service.Table {
-		name := op.Name
+		name, m := op.Name, &method{op: &op, old: old}
 		if old && op.Legacy == nil {
 			continue
 		}
 		if old {
 			name, op.Legacy = v03.MethodName(op.Name), overGRPC(op.Name, *op.Legacy)
+			m.write = op.Legacy.Write
 		}
 		d := service.Methods().ByName(protoreflect.Name(name))
 		if d == nil {
 			panic("the operation " + op.Name + " is no method of " + desc.ServiceName + ": name it as there, or take the version of the SDK that has it")
 		}
-		m := &method{op: &op, old: old, in: typeOf(d.Input()), out: typeOf(d.Output())}
+		m.in, m.out = typeOf(d.Input()), typeOf(d.Output())
 		desc.Streams = append(desc.Streams, grpc.StreamDesc{
 			StreamName: name, ServerStreams: op.Stream != nil,
 			Handler: func(_ any, ss grpc.ServerStream) error { return g.serve(ss, m) },

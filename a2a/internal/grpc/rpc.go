@@ -129,7 +129,7 @@ func (g *Server) open(ss grpc.ServerStream, method string, run func(*rpc) error)
 		return run(c)
 	})
 	if err == nil && c.rest != nil {
-		err = c.guarded(c.follow)
+		err = c.guarded(func() error { return c.rest.Follow(c.ctx, c.events) })
 	}
 	if err != nil {
 		return c.refuse(err)
@@ -246,7 +246,7 @@ func (c *rpc) unary(by auth.Principal, op *operation.Operation, in operation.Inp
 	if err != nil {
 		return err
 	}
-	m, err := c.as.response(text)
+	m, err := c.as.message(text, c.as.write)
 	a.Made()
 	if err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 
 	"a2a-server/a2a/internal/wire"
 	"a2a-server/a2a/operation"
+	v03 "a2a-server/a2a/v03"
 	"a2a-server/auth"
 	"a2a-server/internal/httpd"
 	"a2a-server/task/engine"
@@ -48,9 +49,6 @@ func (c *rpc) stream(by auth.Principal, op *operation.Operation, in operation.In
 	return err
 }
 
-// follow sends the events after the beginning of a stream.
-func (c *rpc) follow() error { return c.rest.Follow(c.ctx, c.events) }
-
 // guarded runs a function, and logs a panic and returns it as an error.
 func (c *rpc) guarded(run func() error) (err error) {
 	defer func() {
@@ -70,7 +68,7 @@ func (c *rpc) events(page []engine.Event) error {
 	}
 	var limit <-chan time.Time // nil: nothing had to be waited for
 	for i := range page {
-		m, err := c.as.event(page[i].Data)
+		m, err := c.as.message(page[i].Data, v03.AppendEvent)
 		if err != nil {
 			return fmt.Errorf("encode event %d: %w", page[i].Seq, err)
 		}

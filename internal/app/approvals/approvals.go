@@ -23,7 +23,7 @@ func Command(p *cli.Program) *cobra.Command {
 	return cli.Group("approvals", "list, show or decide approvals of a running server",
 		list(p), show(p),
 		decideCommand(p, client.Approve), decideCommand(p, client.Edit), decideCommand(p, client.Reject),
-		watch(p), wait(p), extend(p), grants(p),
+		watch(p), wait(p), extend(p), cli.Group("grants", "list or revoke what need not be asked again", listGrants(p), revokeGrant(p)),
 	)
 }
 

@@ -17,10 +17,6 @@ import (
 	"a2a-server/internal/visible"
 )
 
-func grants(p *cli.Program) *cobra.Command {
-	return cli.Group("grants", "list or revoke what need not be asked again", listGrants(p), revokeGrant(p))
-}
-
 // grantsJSON is the output of 'approvals grants list -o json'.
 type grantsJSON struct {
 	Grants []client.Grant `json:"grants"`

@@ -32,10 +32,6 @@ func checkRole(text string) error {
 	return nil
 }
 
-func anAlgorithm(to *string) setting.Value {
-	return setting.Choice(to, "an algorithm of signatures", "RS256", "RS384", "RS512", "ES256", "ES384", "ES512", "PS256", "PS384", "PS512", "EdDSA")
-}
-
 // anIssuer refuses an invalid issuer: a token from it could not be trusted.
 func anIssuer(text string) error {
 	if err := setting.NotEmpty("a URL")(text); err != nil {

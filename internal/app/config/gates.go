@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"slices"
 
@@ -178,12 +179,7 @@ func (a *Auth) mayApprove() bool {
 		if r.Name == "" {
 			return approves(r.Fixed)
 		}
-		for _, roles := range r.Map {
-			if slices.Contains(roles, auth.RoleApprover) {
-				return true
-			}
-		}
-		return approves(nil)
+		return approves(slices.Concat(slices.Collect(maps.Values(r.Map))...)) || approves(nil)
 	}
 	return a.Keys.File != "" || a.MTLS.Given() && approves(a.MTLS.Roles) || a.Proxy.Header != "" && from(a.Proxy.Roles) ||
 		slices.ContainsFunc(a.OIDC, func(o OIDC) bool { return from(o.Roles) })
@@ -276,11 +272,6 @@ func toolsOfGate(g *approval.Gate) key {
 		}
 	}
 	return k
-}
-
-// conditionOf reads the key when.
-func conditionOf(_ *loader, n strictyaml.Node) *condition.Condition {
-	return compiled(n, condition.Compile)
 }
 
 // compiled reads a condition; nil: it is wrong.

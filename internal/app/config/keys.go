@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"a2a-server/approval"
+	"a2a-server/approval/condition"
 	"a2a-server/internal/setting"
+	"a2a-server/internal/strictyaml"
 )
 
 const (
@@ -142,7 +144,7 @@ func gateKeys(g *approval.Gate) []key {
 		one("name", "", setting.Text(&g.Name, "a string", setting.NotEmpty("a name, or remove the line"), setting.OneLine, notReserved), "Unique name in approvals and in the audit. Default: gate: and the tool; a list of tools needs a name."),
 		required(toolsOfGate(g)),
 		one("action", "ask", setting.Choice(&g.Action, "an action", approval.ActionAsk, approval.ActionAllow, approval.ActionDeny), "Only an allow with the exact name overrides the tool's own gate."),
-		shaped("when", "a condition such as args.amount > 100", &g.Condition, conditionOf, "Limits the gate to calls about which this is true (CEL; docs/policy.md)."),
+		shaped("when", "a condition such as args.amount > 100", &g.Condition, func(_ *loader, n strictyaml.Node) *condition.Condition { return compiled(n, condition.Compile) }, "Limits the gate to calls about which this is true (CEL; docs/policy.md)."),
 		shaped("who", "{callers: [\"corp:*\"], roles: [ops], tenants: [acme], agents: [desk], annotations: [destructive]}", &g.Who, whoOf, "Limits the gate to these requesters, agents and tools: in each list, any."),
 		one("hint", "", setting.Text(&g.Hint, "a string"), "Question, or reason of a denial; {name} and {/json/pointer} become arguments of the call."),
 		one("expires", "", setting.Deadline(&g.Terms.Expires, -1), "How long the approval may be pending, instead of deadlines.expires."),
@@ -175,7 +177,9 @@ func oidcKeys(o *OIDC) []key {
 		required(one("name", "", setting.Text(&o.Name, "a name", anIssuerID), "Name with which subjects begin (corp:alice); never change it.")),
 		required(one("issuer", "", setting.Text(&o.Issuer, "a URL such as https://idp.example.com", anIssuer), "The issuer, exactly as in the claim iss.")),
 		required(many("audiences", "", &o.Audiences, aText, "Accepted values of the claim aud.")),
-		many("algorithms", "RS256,ES256", &o.Algorithms, anAlgorithm, "Accepted signatures."),
+		many("algorithms", "RS256,ES256", &o.Algorithms, func(to *string) setting.Value {
+			return setting.Choice(to, "an algorithm of signatures", "RS256", "RS384", "RS512", "ES256", "ES384", "ES512", "PS256", "PS384", "PS512", "EdDSA")
+		}, "Accepted signatures."),
 		one("jwks", "", setting.Text(&o.JWKS, "a URL", aURL), "Keys of the issuer. Default: its discovery document."),
 		one("token_type", "at+jwt", filled(&o.TokenType, "a type"), "Required typ of tokens."),
 		one("subject", "sub", filled(&o.Subject, "a claim"), "Claim with the caller's name, never given to another person."),

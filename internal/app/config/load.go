@@ -67,14 +67,15 @@ func Load(s Source) (*Config, error) {
 		policyFiles(&l)
 	}
 	l.validate()
-	if !s.Place && len(l.problems) == 0 && !wrong(l.reports) {
+	all := problemsOf(&l)
+	if !s.Place && len(all) == 0 {
 		// Every rule of a policy has a check of its own, with a place. This is for those that are
 		// about several gates.
 		if _, err := Policy(l.config); err != nil {
 			l.at("gates", "%v", err)
+			all = l.problems
 		}
 	}
-	all := problemsOf(&l)
 	if s.Place {
 		all = slices.DeleteFunc(all, func(p Problem) bool { return elsewhere(p, l.keys) })
 	}

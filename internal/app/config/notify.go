@@ -194,13 +194,6 @@ func checkRoute(l *loader, r *Route, n strictyaml.Node) {
 	}
 }
 
-// checkRoutes checks the list of routes.
-func checkRoutes(l *loader) {
-	if len(l.config.Notify) > maxRoutes {
-		l.at("notify", "has %d routes; write at most %d", len(l.config.Notify), maxRoutes)
-	}
-}
-
 // checkGateRoutes refuses the names of routes that do not exist: nobody would be told.
 func checkGateRoutes(l *loader, g *approval.Gate, n strictyaml.Node) {
 	named := map[string][]string{"notify": g.Terms.Notify, "escalate.notify": g.Terms.Escalate.Notify}

@@ -2,6 +2,7 @@ package config
 
 import (
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 )
@@ -58,9 +59,5 @@ func (p *Push) Warnings() []string {
 }
 
 func isNAT64(p netip.Prefix) bool {
-	switch p.Bits() {
-	case 32, 40, 48, 56, 64, 96:
-		return p.Addr().Is6()
-	}
-	return false
+	return p.Addr().Is6() && slices.Contains([]int{32, 40, 48, 56, 64, 96}, p.Bits())
 }

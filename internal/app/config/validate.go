@@ -2,8 +2,6 @@ package config
 
 import (
 	"slices"
-
-	"a2a-server/internal/strictyaml"
 )
 
 // validate checks values that depend on each other. It runs after all layers have been read,
@@ -14,7 +12,9 @@ func (l *loader) validate() {
 	l.checkAuth()
 	checkAdmin(l)
 	checkPush(l)
-	checkRoutes(l)
+	if len(c.Notify) > maxRoutes {
+		l.at("notify", "has %d routes; write at most %d", len(c.Notify), maxRoutes)
+	}
 	if l.sound("card.sign", "public_url") && c.Card.Sign && c.PublicURL == "" {
 		l.at("card.sign", "needs public_url: the signature says where its public key is; set public_url to the URL at which clients reach the server")
 	}
@@ -59,16 +59,6 @@ func checkModel(l *loader, p *Planner, named bool) {
 	if l.sound("planner.llm.context", "planner.llm.max_tokens") && m.MaxTokens > m.Context/2 {
 		l.at("planner.llm.max_tokens", "leaves less than half of planner.llm.context for the conversation; lower it, or raise planner.llm.context")
 	}
-}
-
-// wrong reports whether a file has problems.
-func wrong(reports map[string]*strictyaml.Report) bool {
-	for _, r := range reports {
-		if r.Count() > 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // sound reports whether all values for these keys are valid.

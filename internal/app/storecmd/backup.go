@@ -18,6 +18,7 @@ import (
 	"a2a-server/internal/app/remote"
 	"a2a-server/internal/app/signals"
 	"a2a-server/internal/debugapi"
+	"a2a-server/internal/privatefile"
 	"a2a-server/internal/terminal"
 	"a2a-server/store"
 	"a2a-server/store/boltstore"
@@ -113,7 +114,7 @@ func (b *making) make(ctx context.Context) (made boltstore.Backup, err error) {
 	if err != nil {
 		return made, fmt.Errorf("name the backup: %w", err)
 	}
-	if err := syncFolder(filepath.Dir(b.to)); err != nil {
+	if err := privatefile.SyncFolder(filepath.Dir(b.to)); err != nil {
 		return made, err
 	}
 	b.confirm(confirm, made)
@@ -147,14 +148,6 @@ func (b *making) confirm(tell func(boltstore.Backup) error, made boltstore.Backu
 	if err := tell(made); err != nil {
 		b.p.Note(fmt.Sprintf("warning: the backup is whole, but the server has not recorded its time, so its metric is older: %v", err))
 	}
-}
-
-func syncFolder(name string) error {
-	folder, err := os.Open(name)
-	if err != nil {
-		return err
-	}
-	return errors.Join(folder.Sync(), folder.Close())
 }
 
 // write writes the backup, by the server or, if none runs, from its store. confirm tells the server

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -69,11 +70,7 @@ func ShortState(name string) string {
 
 // Ended reports whether a task in a state has ended.
 func Ended(state string) bool {
-	switch ShortState(state) {
-	case "completed", "failed", "canceled", "rejected":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"completed", "failed", "canceled", "rejected"}, ShortState(state))
 }
 
 func show(p *cli.Program) *cobra.Command {

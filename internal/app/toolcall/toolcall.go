@@ -47,7 +47,8 @@ func Start(c a2aserver.Config, text string) (*Server, error) {
 	// Only this process reaches the listener: what a tool starts must not decide its own calls.
 	pipe := bufconn.Listen(64 << 10)
 	c.Store, c.NoListen, c.Planner = nil, true, s.noting
-	c.Inside = inside.Options{Only: called(text), Alone: pipe, Opened: func(tools *toolset.Current) { s.tools = tools }}
+	called := strings.Fields(text + " /")[0] // the tool, with a slash
+	c.Inside = inside.Options{Only: called, Alone: pipe, Opened: func(tools *toolset.Current) { s.tools = tools }}
 	server, err := a2aserver.New(c)
 	if err != nil {
 		return nil, err
@@ -74,14 +75,6 @@ func (s *Server) Refused() bool { return s.noting.refused.Load() }
 // Down returns why a server that may have the tool has not listed its tools; nil: each has.
 func (s *Server) Down(ctx context.Context) error {
 	return s.tools.Load().Down(task.NewReadonlyContext(ctx, "", auth.Anonymous()))
-}
-
-// called returns the tool that a message calls, with a slash.
-func called(text string) string {
-	for name := range strings.FieldsSeq(text) {
-		return name
-	}
-	return "/"
 }
 
 // noting is a planner that notes how calls have ended.

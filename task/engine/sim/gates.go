@@ -111,15 +111,6 @@ func anyAction(all []demand, of ...approval.Action) bool {
 	return slices.ContainsFunc(all, func(d demand) bool { return slices.Contains(of, d.action) })
 }
 
-// gatesSettle notes that no process that runs works on a batch: each has seen its newest gates.
-func gatesSettle(m *model) {
-	for p, all := range m.gates {
-		if !p.paused && len(all) > 1 {
-			m.gates[p] = all[len(all)-1:]
-		}
-	}
-}
-
 // reloadGates gives all servers, or one of them, other gates.
 func reloadGates(w *world) {
 	g := &w.gates

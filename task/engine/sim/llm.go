@@ -17,7 +17,11 @@ import (
 
 // plannerOf returns the planner of a process.
 func plannerOf(w *world, p *Process) task.Planner {
-	asked := func(p *Process) { mayPlan(w, p) }
+	asked := func(p *Process) {
+		if w.model.held && !p.dead {
+			w.s.Fail("a restored store waits for its operator", "%s asks its planner", p.name)
+		}
+	}
 	if !w.cfg.Model {
 		return &planner{p: p, inline: w.inline, asked: asked}
 	}

@@ -151,7 +151,9 @@ func (m *model) committed(c Committed) {
 	if b.Task.IsZero() {
 		if c.Err == nil {
 			grantRows(m, b)
-			m.ofStore(b)
+			if slices.ContainsFunc(b.Rows, func(row store.RowChange) bool { return row.Kind == task.RowRestored }) {
+				m.held = false // only an operator writes it
+			}
 		}
 		return
 	}
@@ -327,7 +329,11 @@ func (m *model) private(t *modelTask, p *Process, e *store.Event) {
 			t.asks = false
 		}
 	case "step.planned":
-		m.stepped(t, v.Until != nil)
+		t.steps++
+		// A step that waits may have taken its text back.
+		if s := t.said; s.step == t.steps && (s.text != wholeText && (v.Until == nil || s.text != "") || !s.complete) {
+			m.fail(t, "a planner's text is whole", "of step %d it is %q, complete: %v", t.steps, s.text, s.complete)
+		}
 		t.asks, t.waits = len(v.Ask) > 0, v.Until != nil
 		for _, c := range v.Calls {
 			call := &modelCall{id: c.ID, tool: c.Tool, args: c.Args}

@@ -244,12 +244,6 @@ func (m *model) voted(t *modelTask, v *event) {
 	m.tools.coverage.Count("a person votes")
 }
 
-// editedAnew reports whether an edit is asked about anew, as it has to be where other gates ask about the
-// edited call, or have been loaded.
-func editedAnew(w *world, x *verdict, a *modelApproval) bool {
-	return w.reloaded && x.decision == approval.Edit && a.edited(x)
-}
-
 // edited reports whether the approval has ended by an edit of which others are asked.
 func (a *modelApproval) edited(x *verdict) bool {
 	return a.State == approval.Superseded && a.Resolution.Decision == approval.Edit && string(mustJSON(x.args)) == string(a.Resolution.Args)

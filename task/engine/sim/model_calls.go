@@ -89,19 +89,23 @@ func (m *model) call(t *modelTask, c *modelCall, p *Process, kind string, v *eve
 		c.phase, c.claims = running, t.claims
 		mayEnter(m, t, c, p, false /* first */)
 		c.resumes++
-		c.resumed()
+		c.answers = c.asks
 		c.rights = append(c.rights, &entry{p: p, args: c.args, kept: c.keptState, state: t.view()})
 	case "call.checkpoint":
 		if was != running {
 			bad()
 		}
-		c.checkpoint(v)
+		c.keeps, c.state, c.answers = true, v.State, false // in place of whatever was kept, and of answers
+		c.states = append(c.states, string(v.State))
 	case "call.suspended":
 		if was != running {
 			bad()
 		}
 		c.phase, c.timer = suspended, v.Wake != nil
-		c.suspend(v)
+		c.paused, c.asks = true, len(v.Asks) > 0
+		if v.State != nil || !c.keeps {
+			c.state = v.State
+		}
 	case "call.looked":
 		if was != suspended {
 			bad()

@@ -20,23 +20,6 @@ type keptState struct {
 	asks    bool            // the newest suspension asks something
 }
 
-// checkpoint applies a checkpoint: it takes the place of whatever was kept, and of answers.
-func (c *modelCall) checkpoint(v *event) {
-	c.keeps, c.state, c.answers = true, v.State, false
-	c.states = append(c.states, string(v.State))
-}
-
-// suspend applies a suspension: its state, if any, replaces the kept state.
-func (c *modelCall) suspend(v *event) {
-	c.paused, c.asks = true, len(v.Asks) > 0
-	if v.State != nil || !c.keeps {
-		c.state = v.State
-	}
-}
-
-// resumed applies the end of a suspension.
-func (c *modelCall) resumed() { c.answers = c.asks }
-
 // startedAgain checks that a call may start again without a person: its previous process has
 // gone, and it has not been started too often.
 func (m *model) startedAgain(t *modelTask, c *modelCall) {
@@ -125,12 +108,4 @@ func (m *model) says(t *modelTask, e *store.Event) {
 		t.said.text += p.Text
 	}
 	t.said.complete = a.LastChunk
-}
-
-// stepped counts a step, whose text is whole. A step that waits may have taken its text back.
-func (m *model) stepped(t *modelTask, waits bool) {
-	t.steps++
-	if s := t.said; s.step == t.steps && (s.text != wholeText && (!waits || s.text != "") || !s.complete) {
-		m.fail(t, "a planner's text is whole", "of step %d it is %q, complete: %v", t.steps, s.text, s.complete)
-	}
 }

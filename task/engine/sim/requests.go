@@ -123,7 +123,7 @@ func (w *world) await(ctx context.Context, v *server, sent *engine.Sent, mode in
 		defer func() { c.reading = v.p.dead }()
 		begin := func(first *engine.StreamStart) error {
 			if first != nil {
-				c.begin(first)
+				c.seq, c.pub = first.Header.Seq, first.Header.Pub // of the task as it stood
 			}
 			return nil
 		}
@@ -203,7 +203,11 @@ func (w *world) needsNoRoom(what string, err error) {
 // idle waits until nothing is running. Then no task waits for a turn while there is room.
 func (w *world) idle() {
 	w.outside.Idle()
-	gatesSettle(w.model)
+	for p, all := range w.model.gates { // no process that runs works on a batch: each has seen its newest gates
+		if !p.paused && len(all) > 1 {
+			w.model.gates[p] = all[len(all)-1:]
+		}
+	}
 	for _, t := range w.model.order {
 		// A turn that another process cannot tell has not seen that process's decision.
 		if t.runner != nil && !t.untold && !t.runner.dead && !t.runner.paused && !w.stopped(t.runner) {
@@ -264,7 +268,7 @@ func (w *world) acknowledged(t *modelTask, x *verdict, d Dialect, by auth.Princi
 	if x.id != x.a.ID || d == Keyword {
 		return // it may mean another approval by then
 	}
-	if ackedVote(w, x, a, by) || editedAnew(w, x, a) {
+	if ackedVote(w, x, a, by) || w.reloaded && x.decision == approval.Edit && a.edited(x) { // which is asked about anew
 		return
 	}
 	want := map[approval.DecisionType]approval.State{
@@ -293,9 +297,6 @@ func (w *world) newClient(id store.TaskID) *client {
 	w.clients = append(w.clients, c)
 	return c
 }
-
-// begin is the task as it stood, with which a stream begins.
-func (c *client) begin(first *engine.StreamStart) { c.seq, c.pub = first.Header.Seq, first.Header.Pub }
 
 // yield takes pages, at the speed of its client.
 func (c *client) yield(v *server) func([]engine.Event) error {

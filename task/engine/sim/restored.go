@@ -79,13 +79,6 @@ func awaitSettled(w *world, v *server) {
 	w.outside.Wait(v.engine.Settled(), gone)
 }
 
-// mayPlan checks that a planner may be asked.
-func mayPlan(w *world, p *Process) {
-	if w.model.held && !p.dead {
-		w.s.Fail("a restored store waits for its operator", "%s asks its planner", p.name)
-	}
-}
-
 // restored notes that the disk is one that was restored.
 func (m *model) restored() {
 	m.held, m.everRestored = true, true
@@ -140,13 +133,4 @@ func (m *model) afterRestoration(t *modelTask, kind string, v *event) {
 		m.fail(t, "what was open before a restoration runs only after a decision", "%s: %s", kind, c)
 	}
 	m.tools.coverage.Count("what was open before a restoration runs")
-}
-
-// ofStore notes a batch of the whole store.
-func (m *model) ofStore(b *store.Batch) {
-	for i := range b.Rows {
-		if b.Rows[i].Kind == task.RowRestored {
-			m.held = false // only an operator writes it
-		}
-	}
 }

@@ -236,11 +236,3 @@ func wireName(name string) string {
 	plain := notWire.ReplaceAllString(name, "_")
 	return plain[:min(len(plain), 55)] + "_" + hex.EncodeToString(sum[:4])
 }
-
-// toolOf returns the tool that the model calls so.
-func (c *conversation) toolOf(name string) string {
-	if own, known := c.names[name]; known {
-		return own
-	}
-	return name
-}

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -148,7 +149,7 @@ func (p *Planner) step(at *task.Progress, c *conversation, sent int, answer *cha
 	s := state{Version: stateVersion, Message: answer.Message, Sent: sent, In: answer.Usage.In, Tokens: next.Tokens}
 	for _, call := range answer.Calls {
 		s.Calls = append(s.Calls, call.ID)
-		next.Calls = append(next.Calls, task.PlannedCall{Tool: c.toolOf(call.Name), Args: call.Args})
+		next.Calls = append(next.Calls, task.PlannedCall{Tool: cmp.Or(c.names[call.Name], call.Name), Args: call.Args})
 	}
 	var err error
 	if next.State, err = json.Marshal(s); err != nil {

@@ -21,8 +21,8 @@ func (b *Bucket) damage(id uint64, err error) {
 	panic(fmt.Errorf("page %d, of %s, %w", id, b.name, err))
 }
 
-// page returns a page of b that begins as it should; 0: that of a small bucket.
-func (b *Bucket) page(id uint64, depth int) page {
+// page returns a page of b that passes all checks; 0: that of a small bucket.
+func (b *Bucket) page(id uint64, depth int, low, high []byte) page {
 	if depth > maxDepth {
 		b.damage(id, errors.New("is its own ancestor"))
 	}
@@ -34,16 +34,11 @@ func (b *Bucket) page(id uint64, depth int) page {
 		}
 		unit = b.im.size
 	}
-	if err := p.begins(unit); err != nil {
-		b.damage(id, err)
+	err := p.begins(unit)
+	if err == nil {
+		err = p.check(b.buckets, low, high)
 	}
-	return p
-}
-
-// checked returns a page of b that passes all checks.
-func (b *Bucket) checked(id uint64, depth int, low, high []byte) page {
-	p := b.page(id, depth)
-	if err := p.check(b.buckets, low, high); err != nil {
+	if err != nil {
 		b.damage(id, err)
 	}
 	return p

@@ -45,7 +45,7 @@ func (c *Cursor) begin() {
 
 // enter adds a page to the path, which it checks.
 func (c *Cursor) enter(id uint64, low, high []byte) {
-	p := c.b.checked(id, len(c.path), low, high)
+	p := c.b.page(id, len(c.path), low, high)
 	c.path = append(c.path, step{page: p, low: low, high: high})
 }
 

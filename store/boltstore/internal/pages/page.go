@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"sort"
 )
 
 // The parts of bbolt's pages that are used here: a header with the page's number, its kind,
@@ -129,16 +130,7 @@ func (p page) child(i int, high []byte) (id uint64, from, to []byte) {
 
 // search returns the number of elements whose keys are smaller than key.
 func (p page) search(key []byte) int {
-	low, high := 0, p.count()
-	for low < high {
-		middle := (low + high) / 2
-		if bytes.Compare(p.key(middle), key) < 0 {
-			low = middle + 1
-		} else {
-			high = middle
-		}
-	}
-	return low
+	return sort.Search(p.count(), func(i int) bool { return bytes.Compare(p.key(i), key) >= 0 })
 }
 
 // toward returns the number of the element of a branch below which a key is, if anywhere.

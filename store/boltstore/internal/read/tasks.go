@@ -17,8 +17,8 @@ import (
 func Tasks(tx *bolt.Tx, s store.Scope, q store.Query, at []byte, total func(*Lister) int64) (page store.TaskPage, err error) {
 	if !s.IsOwner() {
 		page.Total = -1
-		err := walkTasks(tx, s, q, at, &page)
-		return page, err
+		walkTasks(tx, s, q, at, &page)
+		return page, nil
 	}
 	l := NewLister(tx, s, q)
 	if err := l.fill(at, &page); err != nil {
@@ -29,7 +29,7 @@ func Tasks(tx *bolt.Tx, s store.Scope, q store.Query, at []byte, total func(*Lis
 }
 
 // walkTasks lists for a Tenant or System: newest id first.
-func walkTasks(tx *bolt.Tx, s store.Scope, q store.Query, at []byte, page *store.TaskPage) error {
+func walkTasks(tx *bolt.Tx, s store.Scope, q store.Query, at []byte, page *store.TaskPage) {
 	limit := store.PageSize(q.Limit)
 	c := tx.Bucket(layout.BucketTask).Cursor()
 	for k, v := Before(c, at); k != nil; k, v = c.Prev() {
@@ -45,11 +45,10 @@ func walkTasks(tx *bolt.Tx, s store.Scope, q store.Query, at []byte, page *store
 		if len(page.Tasks) == limit {
 			last := page.Tasks[limit-1].Task
 			page.Next = q.EncodeCursor(s, last[:])
-			return nil
+			return
 		}
 		page.Tasks = append(page.Tasks, t.Header)
 	}
-	return nil
 }
 
 // Lister lists an owner's tasks: the few Live tasks from the bucket live, all other tasks from

@@ -204,11 +204,7 @@ func deeper(v any, limit int) bool {
 	case []any:
 		return slices.ContainsFunc(v, func(v any) bool { return deeper(v, limit-1) })
 	case map[string]any:
-		for _, v := range v {
-			if deeper(v, limit-1) {
-				return true
-			}
-		}
+		return deeper(slices.Collect(maps.Values(v)), limit)
 	}
 	return false
 }
@@ -229,9 +225,7 @@ func (a *answering) answer() (*Answer, error) {
 			args = "{}"
 		}
 		m := map[string]any{"id": c.id, "type": "function", "function": map[string]any{"name": c.name, "arguments": args}}
-		for name, v := range c.fields {
-			m[name] = v
-		}
+		maps.Copy(m, c.fields)
 		calls = append(calls, m)
 	}
 	for _, name := range reasonings() {
@@ -247,9 +241,7 @@ func (a *answering) answer() (*Answer, error) {
 // encode returns the message. One with calls has the fields that fit.
 func (a *answering) encode(text string, calls []any) (json.RawMessage, error) {
 	m := map[string]any{}
-	for name, v := range a.fields {
-		m[name] = v
-	}
+	maps.Copy(m, a.fields)
 	m["role"], m["content"] = "assistant", text
 	if len(calls) > 0 {
 		m["tool_calls"] = calls
