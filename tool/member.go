@@ -3,6 +3,7 @@ package tool
 import (
 	"errors"
 
+	"a2a-server/internal/lists"
 	"a2a-server/tool/agent"
 )
 
@@ -15,11 +16,7 @@ type Member struct {
 // Members returns the toolsets of r, in their order, for callers that list them separately:
 // concurrently, or without toolsets that hang.
 func (r *Registry) Members() []Member {
-	members := make([]Member, len(r.sets))
-	for i, m := range r.sets {
-		members[i] = Member{r, m}
-	}
-	return members
+	return lists.Map(r.sets, func(m *member) Member { return Member{r, m} })
 }
 
 // Name returns the name of the toolset.

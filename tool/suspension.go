@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"a2a-server/internal/lists"
 )
 
 // MaxSuspensionState is the maximum length of [Suspension].State, in bytes.
@@ -84,10 +86,7 @@ func (s *Suspension) Error() string {
 	case len(s.Asks) == 0:
 		return "the call is suspended until " + s.Wake.UTC().Format(time.RFC3339)
 	}
-	kinds := make([]string, len(s.Asks))
-	for i, a := range s.Asks {
-		kinds[i] = string(a.Kind)
-	}
+	kinds := lists.Map(s.Asks, func(a Question) string { return string(a.Kind) })
 	return fmt.Sprintf("the call is suspended until it is answered (%s)", strings.Join(kinds, ", "))
 }
 

@@ -199,10 +199,7 @@ func (in *incoming) malformed(id string, violations ...approval.Violation) *appr
 	if id != "" {
 		return approval.Malformed(id, next, violations...)
 	}
-	what := make([]string, len(violations))
-	for i, v := range violations {
-		what[i] = v.Field + ": " + v.Description
-	}
+	what := values(violations, func(v approval.Violation) string { return v.Field + ": " + v.Description })
 	return &approval.Error{
 		Reason:     approval.ReasonMalformed,
 		Message:    fmt.Sprintf("the decisions in this message are not valid: %s; %s", strings.Join(what, "; "), next),

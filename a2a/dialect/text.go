@@ -25,10 +25,7 @@ const (
 // reason; the words to type; the approvals. Every line that can hold text from outside begins
 // with a word of ours or with ">", so that a hint cannot fake a line of ours.
 func (p *Presenter) text(all []*shown, elsewhere []tool.Waiting, no *a2a.Message) (string, error) {
-	pending := make([]*approval.Approval, len(all))
-	for i, s := range all {
-		pending[i] = s.Approval
-	}
+	pending := values(all, func(s *shown) *approval.Approval { return s.Approval })
 	var b strings.Builder
 	if no != nil {
 		b.WriteString(p.why(no, pending) + "\n\n")
@@ -82,7 +79,7 @@ func (s *shown) write(b *strings.Builder) error {
 			fmt.Fprintf(b, "> %s\n", line)
 		}
 	}
-	values := []struct {
+	extras := []struct {
 		label string
 		value any
 		show  bool
@@ -91,7 +88,7 @@ func (s *shown) write(b *strings.Builder) error {
 		{"Payload", s.payload, s.payload != nil},
 		{"Answers must match this schema", s.schema, s.schema != nil},
 	}
-	for _, v := range values {
+	for _, v := range extras {
 		if !v.show {
 			continue
 		}
@@ -121,10 +118,7 @@ func (s *shown) write(b *strings.Builder) error {
 		fmt.Fprintf(b, "Decided by: %s, not in this conversation\n", s.Awaited())
 		return nil
 	}
-	verbs := make([]string, 0, len(s.Decisions()))
-	for _, v := range s.Decisions() {
-		verbs = append(verbs, string(v)+meaning(s.Kind, v))
-	}
+	verbs := values(s.Decisions(), func(v approval.DecisionType) string { return string(v) + meaning(s.Kind, v) })
 	fmt.Fprintf(b, "Decisions: %s\n", strings.Join(verbs, ", "))
 	return nil
 }

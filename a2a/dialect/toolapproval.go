@@ -142,9 +142,9 @@ func (s *shown) tool() map[string]any {
 // line returns a text as a value of JSON, with invisible characters escaped.
 func line(text string) any { return visible.Line(text) }
 
-// values returns a list of JSON.
-func values[T any](all []T, value func(T) any) []any {
-	list := make([]any, len(all))
+// values returns a list of values.
+func values[T, U any](all []T, value func(T) U) []U {
+	list := make([]U, len(all))
 	for i, v := range all {
 		list[i] = value(v)
 	}

@@ -40,11 +40,9 @@ func (in *incoming) near() error {
 	if len(fields) == 0 {
 		return nil
 	}
-	wrong := make([]approval.Violation, len(fields))
-	for i, field := range fields {
-		wrong[i] = approval.Violation{Field: field, Description: "looks like a decision in an unsupported shape, next to a supported one: decide once"}
-	}
-	return in.malformed("", wrong...)
+	return in.malformed("", values(fields, func(field string) approval.Violation {
+		return approval.Violation{Field: field, Description: "looks like a decision in an unsupported shape, next to a supported one: decide once"}
+	})...)
 }
 
 func (in *incoming) nearMetadata(key string, v any) bool {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"a2a-server/auth"
+	"a2a-server/internal/lists"
 	"a2a-server/internal/privatefile"
 	"a2a-server/internal/suggest"
 )
@@ -62,10 +63,7 @@ func Revoke(path, id string, now time.Time) error {
 	return edit(path, false, func(text string, keys []Key) (string, []Key, error) {
 		at := slices.IndexFunc(keys, func(k Key) bool { return k.ID == id })
 		if at < 0 {
-			ids := make([]string, len(keys))
-			for i := range keys {
-				ids[i] = keys[i].ID
-			}
+			ids := lists.Map(keys, func(k Key) string { return k.ID })
 			return "", nil, fmt.Errorf("%s has no key %q%s", path, id, suggest.DidYouMean(id, "", ids))
 		}
 		k := &keys[at]
@@ -183,12 +181,8 @@ func (k *Key) render() string {
 	}
 	line("person", quoted(k.Person))
 	line("tenant", quoted(k.Tenant))
-	roles := make([]string, len(k.Roles))
-	for i, role := range k.Roles {
-		roles[i] = quoted(role)
-	}
-	if len(roles) > 0 {
-		line("roles", "["+strings.Join(roles, ", ")+"]")
+	if len(k.Roles) > 0 {
+		line("roles", "["+strings.Join(lists.Map(k.Roles, quoted), ", ")+"]")
 	}
 	for _, at := range []struct {
 		key  string

@@ -14,11 +14,13 @@ import (
 	"encoding/asn1"
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
 
 	"a2a-server/auth"
+	"a2a-server/internal/lists"
 	"a2a-server/internal/visible"
 )
 
@@ -179,13 +181,9 @@ func subject(cert *x509.Certificate, kind string) (string, error) {
 	var names []string
 	switch kind {
 	case URISAN:
-		for _, uri := range cert.URIs {
-			names = append(names, uri.String())
-		}
+		names = lists.Map(cert.URIs, (*url.URL).String)
 	case DNSSAN:
-		for _, name := range cert.DNSNames {
-			names = append(names, strings.ToLower(name))
-		}
+		names = lists.Map(cert.DNSNames, strings.ToLower)
 	case EmailSAN:
 		names = cert.EmailAddresses
 	default:

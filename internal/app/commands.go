@@ -19,6 +19,7 @@ import (
 	"a2a-server/internal/app/push"
 	"a2a-server/internal/app/storecmd"
 	"a2a-server/internal/app/tasks"
+	"a2a-server/internal/lists"
 	"a2a-server/internal/suggest"
 )
 
@@ -131,10 +132,7 @@ func settle(c *cobra.Command) {
 
 // needsCommand refuses a command line that names no command.
 func needsCommand(c *cobra.Command, args []string) error {
-	var names []string
-	for _, sub := range c.Commands() {
-		names = append(names, sub.Name())
-	}
+	names := lists.Map(c.Commands(), (*cobra.Command).Name)
 	switch {
 	case len(args) > 0 && slices.Contains(names, args[0]): // it comes after --
 		return cli.Usage("%s comes after --, where no command is read; remove the --", args[0])

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"a2a-server/approval"
 	"a2a-server/internal/app/cli"
 	"a2a-server/internal/app/display"
+	"a2a-server/internal/lists"
 	"a2a-server/internal/suggest"
 	"a2a-server/internal/toolset"
 	"a2a-server/internal/visible"
@@ -159,15 +161,6 @@ func audienceText(t *toolset.ToolInfo) string {
 	if t.Audience == nil {
 		return "all callers"
 	}
-	var who []string
-	for _, r := range t.Audience.Roles {
-		who = append(who, "role "+visible.Line(r))
-	}
-	for _, c := range t.Audience.Callers {
-		who = append(who, visible.Line(c))
-	}
-	if len(who) == 0 {
-		return "no caller"
-	}
-	return strings.Join(who, ", ")
+	roles := lists.Map(t.Audience.Roles, func(role string) string { return "role " + visible.Line(role) })
+	return cmp.Or(strings.Join(append(roles, lists.Map(t.Audience.Callers, visible.Line)...), ", "), "no caller")
 }

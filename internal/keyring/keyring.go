@@ -22,6 +22,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"a2a-server/internal/lists"
 	"a2a-server/internal/privatefile"
 )
 
@@ -83,11 +84,7 @@ func (k *Keyring) Reload() error {
 			return fmt.Errorf("folder of the server's own keys: %w", err)
 		}
 	}
-	var errs []error
-	for _, p := range Purposes() {
-		errs = append(errs, k.rings[p].reload(true))
-	}
-	return errors.Join(errs...)
+	return errors.Join(lists.Map(Purposes(), func(p Purpose) error { return k.rings[p].reload(true) })...)
 }
 
 // Rotate makes a new key for a purpose. The old key is accepted until the returned time. A

@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"a2a-server/internal/lists"
 )
 
 // Value is a variable that is written as a string. A rejected text leaves it unchanged.
@@ -65,10 +67,7 @@ func Either(to *bool, yes, no string) Value {
 
 // Choice returns a value out of a few words. what is a noun for them, with its article.
 func Choice[T ~string](to *T, what string, words ...T) Value {
-	texts := make([]string, len(words))
-	for i, w := range words {
-		texts[i] = string(w)
-	}
+	texts := lists.Map(words, func(w T) string { return string(w) })
 	last := len(texts) - 1
 	all := strings.Join(texts[:last], ", ") + " or " + texts[last]
 	return variable[T]{

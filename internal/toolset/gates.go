@@ -11,6 +11,7 @@ import (
 	"a2a-server/auth"
 	"a2a-server/auth/apikey"
 	"a2a-server/internal/app/config"
+	"a2a-server/internal/lists"
 	"a2a-server/internal/suggest"
 	"a2a-server/tool"
 )
@@ -25,10 +26,7 @@ func checkGates(p *approval.Policy, conf *config.Config, tools []tool.Tool, dyna
 	if len(gates) == 0 {
 		return nil, nil
 	}
-	names := make([]string, len(tools))
-	for i, t := range tools {
-		names[i] = t.Name()
-	}
+	names := lists.Map(tools, tool.Tool.Name)
 	var wrong []config.Problem
 	var errs []error
 	for _, name := range names {

@@ -13,6 +13,7 @@ import (
 	"a2a-server/auth"
 	"a2a-server/internal/app/config"
 	"a2a-server/internal/guard"
+	"a2a-server/internal/lists"
 	"a2a-server/tool"
 	"a2a-server/tool/mcptoolset"
 )
@@ -91,10 +92,10 @@ func Inspect(ctx context.Context, c Config) (all *Inventory, err error) {
 func (s *State) inspect(ctx context.Context, c *Config) (*Inventory, error) {
 	i := inspection{State: s, ctx: ctx, inventory: &Inventory{}}
 	down := i.refresh()
-	all := &Lister{agent: s.agent, by: auth.Anonymous()}
-	for _, set := range slices.Concat(s.given, s.box.sets(true)) { // a registry each, which does not compare names
-		all.all = append(all.all, &source{of: tool.NewRegistry(set).Members()[0]})
-	}
+	sets := slices.Concat(s.given, s.box.sets(true))
+	all := &Lister{agent: s.agent, by: auth.Anonymous(), all: lists.Map(sets, func(set tool.Toolset) *source {
+		return &source{of: tool.NewRegistry(set).Members()[0]} // it does not compare names
+	})}
 	all.fill(ctx)
 	i.listGiven(c, all)
 	i.listEntries(all, down)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"a2a-server/auth"
+	"a2a-server/internal/lists"
 	"a2a-server/task"
 	"a2a-server/tool"
 )
@@ -41,11 +42,7 @@ type Lister struct {
 
 // newLister returns a lister of a registry's tools for a caller, which knows none yet.
 func newLister(registry *tool.Registry, agent string, by auth.Principal) *Lister {
-	s := &Lister{agent: agent, by: by}
-	for _, m := range registry.Members() {
-		s.all = append(s.all, &source{of: m})
-	}
-	return s
+	return &Lister{agent: agent, by: by, all: lists.Map(registry.Members(), func(m tool.Member) *source { return &source{of: m} })}
 }
 
 // fill asks all toolsets at once, and waits for their answers until they, or ctx, have taken

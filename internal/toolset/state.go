@@ -16,6 +16,7 @@ import (
 	"a2a-server/approval"
 	"a2a-server/auth"
 	"a2a-server/internal/app/config"
+	"a2a-server/internal/lists"
 	"a2a-server/task"
 	"a2a-server/tool"
 	"a2a-server/tool/agent"
@@ -124,10 +125,7 @@ func (s *State) Check(wait time.Duration) (tools *Lister, warnings []string, lat
 	listed := newLister(all, s.agent, auth.Anonymous())
 	listed.fill(listing(late))
 	entries, down := listed.entries()
-	every := make([]tool.Tool, len(entries))
-	for i, e := range entries {
-		every[i] = e.Tool
-	}
+	every := lists.Map(entries, func(e *tool.Registered) tool.Tool { return e.Tool })
 	if errors.Is(down, tool.ErrCollision) {
 		return nil, nil, false, fmt.Errorf("list the tools: %w", down)
 	}
@@ -172,10 +170,7 @@ func listing(late bool) context.Context {
 // checkExempt looks for names under no_approve_tools that change nothing: because there is no
 // such tool, or because another setting requires its approval.
 func (s *State) checkExempt(tools []tool.Tool, dynamic bool) (warnings []string, _ error) {
-	var names []string
-	for _, t := range tools {
-		names = append(names, t.Name())
-	}
+	names := lists.Map(tools, tool.Tool.Name)
 	for _, pattern := range s.conf.NoApproveTools {
 		matched := false
 		for _, t := range tools {

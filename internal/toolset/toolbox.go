@@ -14,6 +14,7 @@ import (
 
 	"a2a-server/internal/app/config"
 	"a2a-server/internal/child"
+	"a2a-server/internal/lists"
 	"a2a-server/tool"
 )
 
@@ -166,11 +167,7 @@ func each(err error) []error {
 	}
 	for inner := err; inner != nil; inner = errors.Unwrap(inner) {
 		if many, ok := inner.(interface{ Unwrap() []error }); ok {
-			var all []error
-			for _, one := range many.Unwrap() {
-				all = append(all, each(one)...)
-			}
-			return all
+			return slices.Concat(lists.Map(many.Unwrap(), each)...)
 		}
 	}
 	return []error{err}
@@ -226,11 +223,7 @@ func (e *entry) name() string { return string(e.config.Kind) + " " + e.config.Na
 
 // close closes the servers of b that other, which may be nil, does not use.
 func (b *toolbox) close(other *toolbox) error {
-	var errs []error
-	for _, s := range b.servers(other) {
-		errs = append(errs, s.Close())
-	}
-	return errors.Join(errs...)
+	return errors.Join(lists.Map(b.servers(other), Server.Close)...)
 }
 
 // servers returns the servers of b that other, which may be nil, does not use.

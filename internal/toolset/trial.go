@@ -14,6 +14,7 @@ import (
 	"a2a-server/approval"
 	"a2a-server/auth"
 	"a2a-server/internal/app/config"
+	"a2a-server/internal/lists"
 	"a2a-server/internal/suggest"
 	"a2a-server/task"
 	"a2a-server/tool"
@@ -89,10 +90,7 @@ func (s *State) Explain(ctx context.Context, c TrialCall) (*Explanation, error) 
 		lister := newLister(s.registry, s.agent, c.By)
 		lister.fill(ctx)
 		entries, _ := lister.entries()
-		var names []string
-		for _, e := range entries {
-			names = append(names, e.Tool.Name())
-		}
+		names := lists.Map(entries, func(e *tool.Registered) string { return e.Tool.Name() })
 		return nil, unknownToolError(fmt.Sprintf("this caller has no tool %+q%s", c.Tool, suggest.DidYouMean(c.Tool, "", names)))
 	}
 	if err != nil {

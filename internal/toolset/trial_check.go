@@ -10,6 +10,7 @@ import (
 	"a2a-server/approval/condition"
 	"a2a-server/auth"
 	"a2a-server/internal/app/config"
+	"a2a-server/internal/lists"
 	"a2a-server/tool"
 )
 
@@ -19,10 +20,7 @@ import (
 // The error keeps a server from starting.
 func (s *State) CheckPolicy(ctx context.Context) (problems []string, _ error) {
 	c := checking{State: s, tools: s.allTools(ctx)}
-	every := make([]tool.Tool, 0, len(c.tools))
-	for _, name := range sorted(c.tools) {
-		every = append(every, c.tools[name])
-	}
+	every := lists.Map(sorted(c.tools), func(name string) tool.Tool { return c.tools[name] })
 	unknown, err := checkGates(s.policy, s.gates, every, false /* dynamic */)
 	if err != nil {
 		return nil, err
@@ -300,9 +298,5 @@ func (c *checking) needs(name string) {
 
 // names returns the names of gates.
 func (c *checking) names(gates []int) string {
-	var all []string
-	for _, i := range gates {
-		all = append(all, c.policy.Gates()[i].Named())
-	}
-	return strings.Join(all, ", ")
+	return strings.Join(lists.Map(gates, func(i int) string { return c.policy.Gates()[i].Named() }), ", ")
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
+	"a2a-server/internal/lists"
 	"a2a-server/internal/visible"
 	"a2a-server/tool"
 	"a2a-server/tool/agent"
@@ -236,11 +237,7 @@ func (r *run) replied() (*tool.Result, error) {
 }
 
 func (v *view) gathered() []*gathered {
-	var all []*gathered
-	for _, id := range v.ids {
-		all = append(all, v.got[id])
-	}
-	return all
+	return lists.Map(v.ids, func(id a2a.ArtifactID) *gathered { return v.got[id] })
 }
 
 func (v *view) text() string {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"a2a-server/internal/lists"
 	"a2a-server/tool"
 	"a2a-server/tool/functiontool"
 )
@@ -88,9 +89,5 @@ func (q *question) ask() (tool.Question, error) {
 
 // choice is the schema of a choice between texts.
 func choice(of []string) map[string]any {
-	all := make([]any, len(of))
-	for i, text := range of {
-		all[i] = text
-	}
-	return map[string]any{"type": "string", "enum": all}
+	return map[string]any{"type": "string", "enum": lists.Map(of, func(text string) any { return text })}
 }

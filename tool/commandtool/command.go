@@ -12,6 +12,7 @@ import (
 
 	"a2a-server/internal/child"
 	"a2a-server/internal/deadline"
+	"a2a-server/internal/lists"
 	"a2a-server/internal/strictjson"
 	"a2a-server/internal/visible"
 	"a2a-server/tool"
@@ -88,10 +89,7 @@ func (t *command) Hint(_ agent.ReadonlyContext, args map[string]any) (hint strin
 		}
 		return "This call will fail: " + visible.Clip(err.Error(), maxHint), nil
 	}
-	for i, arg := range argv {
-		argv[i] = shown(arg)
-	}
-	hint = "Runs " + visible.Clip(strings.Join(argv, " "), maxHint)
+	hint = "Runs " + visible.Clip(strings.Join(lists.Map(argv, shown), " "), maxHint)
 	if t.config.Dir != "" {
 		hint += " in " + visible.Clip(t.config.Dir, maxShown)
 	}

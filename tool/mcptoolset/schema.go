@@ -1,6 +1,7 @@
 package mcptoolset
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -73,10 +74,7 @@ func checkShown(v any) error {
 		}
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(v)) {
-			if err := checkText("name", name, visible.Line(name), maxProperty); err != nil {
-				return err
-			}
-			if err := checkShown(v[name]); err != nil {
+			if err := cmp.Or(checkText("name", name, visible.Line(name), maxProperty), checkShown(v[name])); err != nil {
 				return err
 			}
 		}

@@ -15,6 +15,9 @@ import (
 	"strings"
 	"time"
 
+	"a2a-server/internal/lists"
+
+	"github.com/blevesearch/bleve/v2/analysis"
 	"github.com/blevesearch/bleve/v2/document"
 	"github.com/blevesearch/bleve/v2/index/scorch"
 	"github.com/blevesearch/bleve/v2/search"
@@ -420,11 +423,8 @@ func (h *hit) line(words map[string]bool) int {
 	return best
 }
 
-func analyze(text string) (all []string) {
-	for _, t := range (words{}).Analyze([]byte(text)) {
-		all = append(all, string(t.Term))
-	}
-	return all
+func analyze(text string) []string {
+	return lists.Map((words{}).Analyze([]byte(text)), func(t *analysis.Token) string { return string(t.Term) })
 }
 
 // erase removes the index in a folder.

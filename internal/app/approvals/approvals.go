@@ -14,6 +14,7 @@ import (
 	"a2a-server/internal/app/cli"
 	"a2a-server/internal/app/display"
 	"a2a-server/internal/app/remote"
+	"a2a-server/internal/lists"
 	"a2a-server/internal/terminal"
 	"a2a-server/internal/visible"
 )
@@ -59,7 +60,7 @@ func printList(p *cli.Program, as cli.Form, all *remote.ApprovalList, q *client.
 		head = append([]string{"ID", "STATE"}, head[1:]...)
 	}
 	lines := []string{strings.Join(head, "\t")}
-	now, name := time.Now(), remote.ShortIDs(remote.IDs(all.Items, func(a *client.Approval) string { return a.ID }))
+	now, name := time.Now(), remote.ShortIDs(lists.Map(all.Items, func(a client.Approval) string { return a.ID }))
 	for i := range all.Items {
 		a := &all.Items[i]
 		requester := a.Requester.Subject

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"a2a-server/approval"
+	"a2a-server/internal/lists"
 )
 
 // asked is a gate that something other than gates makes: a key that is at a path.
@@ -57,11 +58,7 @@ func askedBy(c *Config) []asked {
 
 // policyGates returns the gates of the policy: the gates under gates, and then the others.
 func policyGates(c *Config) []approval.Gate {
-	all := slices.Clone(AllGates(c))
-	for _, a := range askedBy(c) {
-		all = append(all, a.gate)
-	}
-	return all
+	return slices.Concat(AllGates(c), lists.Map(askedBy(c), func(a asked) approval.Gate { return a.gate }))
 }
 
 // GatePath returns the path of the key that made gate i of the policy, from 0.

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
@@ -20,10 +21,7 @@ func aRole(to *string) setting.Value {
 }
 
 func checkRole(text string) error {
-	if err := setting.NotEmpty("a role")(text); err != nil {
-		return err
-	}
-	if err := setting.OneLine(text); err != nil {
+	if err := cmp.Or(setting.NotEmpty("a role")(text), setting.OneLine(text)); err != nil {
 		return err
 	}
 	if hint := suggest.DidYouMean(text, "", auth.Roles()); hint != "" && !slices.Contains(auth.Roles(), text) {
@@ -34,10 +32,7 @@ func checkRole(text string) error {
 
 // anIssuer refuses an invalid issuer: a token from it could not be trusted.
 func anIssuer(text string) error {
-	if err := setting.NotEmpty("a URL")(text); err != nil {
-		return err
-	}
-	return aURL(text)
+	return cmp.Or(setting.NotEmpty("a URL")(text), aURL(text))
 }
 
 func aURL(text string) error {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"a2a-server/auth"
+	"a2a-server/internal/lists"
 	"a2a-server/internal/suggest"
 	"a2a-server/internal/visible"
 )
@@ -168,8 +169,7 @@ func subjectText(subject string) string {
 
 // perRole returns a text for each role with the callers that have it.
 func perRole(holders map[string][]string, text func(role string) string) (texts []string) {
-	for _, role := range slices.Sorted(maps.Keys(holders)) {
-		texts = append(texts, text(role)+" ("+strings.Join(slices.Compact(holders[role]), ", ")+")")
-	}
-	return texts
+	return lists.Map(slices.Sorted(maps.Keys(holders)), func(role string) string {
+		return text(role) + " (" + strings.Join(slices.Compact(holders[role]), ", ") + ")"
+	})
 }

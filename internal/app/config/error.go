@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"a2a-server/internal/lists"
 	"a2a-server/internal/strictyaml"
 )
 
@@ -46,10 +47,7 @@ type Error struct {
 // Error returns the problems, a line each.
 func (e *Error) Error() string {
 	shown := e.Problems[:min(len(e.Problems), strictyaml.MaxShown)]
-	var lines []string
-	for _, p := range shown {
-		lines = append(lines, p.String())
-	}
+	lines := lists.Map(shown, Problem.String)
 	if more := len(e.Problems) - len(shown); more > 0 {
 		lines = append(lines, fmt.Sprintf("and %d more problems", more))
 	}

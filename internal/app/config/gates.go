@@ -231,11 +231,7 @@ func policyFiles(l *loader) {
 // AllGates returns the gates of the configuration and then those of policy.files, in their
 // order.
 func AllGates(c *Config) []approval.Gate {
-	all := slices.Clip(c.Gates)
-	for _, f := range c.fileGates {
-		all = append(all, f...)
-	}
-	return all
+	return slices.Concat(append([][]approval.Gate{c.Gates}, c.fileGates...)...)
 }
 
 // gateAt returns the path of gate i of [AllGates]; "": there are not as many.

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode"
 
+	"a2a-server/internal/lists"
 	"a2a-server/internal/setting"
 	"a2a-server/internal/strictjson"
 	"a2a-server/internal/strictyaml"
@@ -183,11 +184,7 @@ func many[T comparable](name, fallback string, to *[]T, item func(*T) setting.Va
 			}
 		},
 		texts: func() []string {
-			var all []string
-			for _, v := range *to {
-				all = append(all, item(&v).String())
-			}
-			return all
+			return lists.Map(*to, func(v T) string { return item(&v).String() })
 		},
 	}
 }
@@ -233,11 +230,7 @@ func (k key) split(text string) []string {
 	case strings.TrimSpace(text) == "":
 		return nil
 	}
-	items := strings.Split(text, ",")
-	for i := range items {
-		items[i] = strings.TrimSpace(items[i])
-	}
-	return items
+	return lists.Map(strings.Split(text, ","), strings.TrimSpace)
 }
 
 func find(keys []key, name string) (key, bool) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"a2a-server/internal/lists"
 	"a2a-server/internal/setting"
 	"a2a-server/internal/strictyaml"
 	"a2a-server/internal/suggest"
@@ -47,11 +48,7 @@ func toolKinds() []toolKind {
 
 // Kinds returns all kinds, in the order of the reference.
 func Kinds() []Kind {
-	var all []Kind
-	for _, k := range toolKinds() {
-		all = append(all, k.name)
-	}
-	return all
+	return lists.Map(toolKinds(), func(k toolKind) Kind { return k.name })
 }
 
 // described returns the description of k; ok is false if there is no such kind.

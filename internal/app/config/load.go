@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"a2a-server/internal/lists"
 	"a2a-server/internal/strictyaml"
 	"a2a-server/internal/suggest"
 	"a2a-server/internal/visible"
@@ -135,15 +136,11 @@ func (l *loader) add(at origin, path, format string, args ...any) {
 
 // problemsOf returns the problems in the order of the layers and, within a layer, of their place.
 func problemsOf(l *loader) []Problem {
-	files := []string{l.source.File}
-	files = append(files, l.config.PolicyFiles...)
+	files := lists.Map(append([]string{l.source.File}, l.config.PolicyFiles...), visible.Line)
 	for _, r := range l.reports {
 		for _, p := range r.Problems() {
 			l.problems = append(l.problems, Problem{File, p.File, p.Line, p.Column, p.Key, p.Problem})
 		}
-	}
-	for i := range files {
-		files[i] = visible.Line(files[i])
 	}
 	slices.SortStableFunc(l.problems, func(a, b Problem) int {
 		layers := []Layer{File, Environment, Flag}
@@ -186,10 +183,7 @@ func (l *loader) give(at origin, name, text, what string, known []string) {
 
 // flags reads the flags that were set.
 func (l *loader) flags(flags map[string]string) {
-	var known []string
-	for _, k := range public(l.keys) {
-		known = append(known, "--"+k.Flag())
-	}
+	known := lists.Map(public(l.keys), func(k Key) string { return "--" + k.Flag() })
 	for _, name := range slices.Sorted(maps.Keys(flags)) {
 		l.give(origin{layer: Flag, name: "--" + Key{Name: name}.Flag()}, name, flags[name], "flag", known)
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"a2a-server/approval"
+	"a2a-server/internal/lists"
 	"a2a-server/internal/setting"
 	"a2a-server/internal/strictyaml"
 	"a2a-server/internal/suggest"
@@ -210,10 +211,7 @@ func checkGateRoutes(l *loader, g *approval.Gate, n strictyaml.Node) {
 
 // wrongRoute returns why a gate cannot name a route; "": it can.
 func wrongRoute(routes []Route, name string, escalates bool) string {
-	var known []string
-	for i := range routes {
-		known = append(known, routes[i].Name)
-	}
+	known := lists.Map(routes, func(r Route) string { return r.Name })
 	switch i := slices.Index(known, name); {
 	case i < 0:
 		return "there is no route " + quote(name) + cmp.Or(suggest.DidYouMean(name, "", known), "; add it under notify, or remove the name")
@@ -263,7 +261,7 @@ func NotifyWarnings(c *Config) (warnings []string) {
 		}
 		who := "every approver"
 		if a := g.Terms.Approvers; a != nil {
-			who = strings.Join(slices.Concat(prefixed("role ", a.Roles), prefixed("", a.Subjects)), ", ")
+			who = strings.Join(slices.Concat(lists.Map(a.Roles, func(role string) string { return "role " + role }), a.Subjects), ", ")
 		}
 		warn(GatePath(c, i), "%s may decide the calls that this gate asks about, and is told on no route; add notify to it, or a route with all: true", who)
 	}
@@ -287,11 +285,4 @@ func reminds(routes []Route, g *approval.Gate, others []*approval.Gate) bool {
 	return tells(routes, &whole, "reminded") || slices.ContainsFunc(others, func(o *approval.Gate) bool {
 		return !slices.ContainsFunc(g.Patterns(), func(tool string) bool { return !o.Matches(tool) })
 	})
-}
-
-func prefixed(with string, texts []string) (all []string) {
-	for _, text := range texts {
-		all = append(all, with+text)
-	}
-	return all
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"a2a-server/internal/lists"
 	"a2a-server/internal/strictyaml"
 	"a2a-server/internal/suggest"
 	"a2a-server/internal/visible"
@@ -219,11 +220,7 @@ func (t *Tool) names() []string {
 	case slices.Contains(t.Only, "*"):
 		return []string{t.Name + "_*"}
 	}
-	var names []string
-	for _, name := range t.Only {
-		names = append(names, t.Name+"_"+name)
-	}
-	return names
+	return lists.Map(t.Only, func(name string) string { return t.Name + "_" + name })
 }
 
 // checkTools refuses entries whose tools have, or may later have, the same name: a server

@@ -22,6 +22,7 @@ import (
 	"a2a-server/client"
 	"a2a-server/internal/app/cli"
 	"a2a-server/internal/child"
+	"a2a-server/internal/lists"
 	"a2a-server/internal/privatefile"
 	"a2a-server/internal/strictyaml"
 	"a2a-server/internal/suggest"
@@ -83,11 +84,7 @@ func Read(p *cli.Program) (*File, string, error) {
 		readContexts(root, found)
 	}
 	if problems := report.Problems(); len(problems) > 0 {
-		var lines []string
-		for _, one := range problems {
-			lines = append(lines, one.String())
-		}
-		return nil, path, cli.Usage("the file of contexts is invalid:\n%s", strings.Join(lines, "\n"))
+		return nil, path, cli.Usage("the file of contexts is invalid:\n%s", strings.Join(lists.Map(problems, strictyaml.Problem.String), "\n"))
 	}
 	return found, path, nil
 }

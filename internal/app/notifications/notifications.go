@@ -14,6 +14,7 @@ import (
 	"a2a-server/internal/app/cli"
 	"a2a-server/internal/app/display"
 	"a2a-server/internal/app/remote"
+	"a2a-server/internal/lists"
 )
 
 // Command returns the command notifications.
@@ -54,7 +55,7 @@ func list(p *cli.Program) *cobra.Command {
 
 // lines returns messages as lines for [display.Table].
 func lines(all []client.Notification, now time.Time) []string {
-	name := remote.ShortIDs(remote.IDs(all, func(n *client.Notification) string { return n.Approval }))
+	name := remote.ShortIDs(lists.Map(all, func(n client.Notification) string { return n.Approval }))
 	lines := []string{"ROUTE\tEVENT\tAPPROVAL\tSTATE\tAT\tTRIES\tNEXT\tERROR"}
 	for i := range all {
 		n := &all[i]

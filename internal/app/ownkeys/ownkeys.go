@@ -11,16 +11,13 @@ import (
 
 	"a2a-server/internal/app/config"
 	"a2a-server/internal/keyring"
+	"a2a-server/internal/lists"
 	"a2a-server/internal/suggest"
 )
 
 // Purposes returns the purposes of the server's own keys.
 func Purposes() []string {
-	var all []string
-	for _, p := range keyring.Purposes() {
-		all = append(all, string(p))
-	}
-	return all
+	return lists.Map(keyring.Purposes(), func(p keyring.Purpose) string { return string(p) })
 }
 
 // Rotate makes a new key for a purpose (see [Purposes]) of the server with a configuration,

@@ -14,6 +14,7 @@ import (
 	"a2a-server/approval"
 	"a2a-server/auth"
 	"a2a-server/internal/app/cli"
+	"a2a-server/internal/lists"
 	"a2a-server/internal/setting"
 	"a2a-server/internal/strictjson"
 	"a2a-server/internal/strictyaml"
@@ -110,9 +111,7 @@ func read(path string) ([]expectation, error) {
 	if root, ok := r.Open(path); ok {
 		fields, _ := root.Fields("cases")
 		items, _ := fields.Get("cases").Items("a list of cases", "; begin each with a dash, as in - tool: transfer_money")
-		for _, n := range items {
-			cases = append(cases, readCase(n))
-		}
+		cases = lists.Map(items, readCase)
 		if len(items) == 0 && r.Count() == 0 {
 			root.Add("has no cases")
 		}
@@ -120,11 +119,7 @@ func read(path string) ([]expectation, error) {
 	if r.Count() == 0 {
 		return cases, nil
 	}
-	problems := []string{"the file of cases is wrong:"}
-	for _, p := range r.Problems() {
-		problems = append(problems, p.String())
-	}
-	return nil, cli.Exit(cli.ExitUsage, strings.Join(problems, "\n"))
+	return nil, cli.Exit(cli.ExitUsage, "the file of cases is wrong:\n"+strings.Join(lists.Map(r.Problems(), strictyaml.Problem.String), "\n"))
 }
 
 // readCase reads a case.

@@ -20,6 +20,7 @@ import (
 	"a2a-server/internal/app/display"
 	"a2a-server/internal/app/signals"
 	"a2a-server/internal/app/storecmd"
+	"a2a-server/internal/lists"
 	"a2a-server/internal/toolset"
 	"a2a-server/internal/visible"
 	"a2a-server/task/engine"
@@ -47,10 +48,7 @@ func check(p *cli.Program, try Try) *cobra.Command {
 			_, err := fmt.Fprintln(p.Stdout, "the policy has no problems")
 			return err
 		}
-		for i := range problems {
-			problems[i] = visible.Line(problems[i])
-		}
-		return cli.Exit(cli.ExitFailure, fmt.Sprintf("the policy has problems (%d):\n%s", len(problems), strings.Join(problems, "\n")))
+		return cli.Exit(cli.ExitFailure, fmt.Sprintf("the policy has problems (%d):\n%s", len(problems), strings.Join(lists.Map(problems, visible.Line), "\n")))
 	})
 }
 

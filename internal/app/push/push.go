@@ -17,6 +17,7 @@ import (
 	"a2a-server/internal/app/cli"
 	"a2a-server/internal/app/display"
 	"a2a-server/internal/app/remote"
+	"a2a-server/internal/lists"
 	"a2a-server/internal/visible"
 )
 
@@ -92,7 +93,7 @@ func setBy(w *client.Webhook) string {
 
 // webhookLines returns webhooks as lines for [display.Table].
 func webhookLines(all []client.Webhook, now time.Time) []string {
-	name := remote.ShortIDs(remote.IDs(all, func(w *client.Webhook) string { return w.Task }))
+	name := remote.ShortIDs(lists.Map(all, func(w client.Webhook) string { return w.Task }))
 	lines := []string{"TASK\tID\tSTATE\tHOST\tSET BY\tTRIES\tNEXT\tLAG\tERROR"}
 	for i := range all {
 		w := &all[i]

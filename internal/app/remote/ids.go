@@ -8,6 +8,7 @@ import (
 
 	"a2a-server/client"
 	"a2a-server/internal/app/cli"
+	"a2a-server/internal/lists"
 	"a2a-server/internal/visible"
 )
 
@@ -106,21 +107,12 @@ func (s *Server) ApprovalID(ctx context.Context, text string) (string, error) {
 		if failed != nil {
 			return "", failed
 		}
-		found, err = s.chosen(text, "approval", IDs(all.Items, func(a *client.Approval) string { return a.ID }))
+		found, err = s.chosen(text, "approval", lists.Map(all.Items, func(a client.Approval) string { return a.ID }))
 		if err == nil || cli.CodeOf(err) == cli.ExitUsage { // several are meant
 			break
 		}
 	}
 	return found, err
-}
-
-// IDs returns the ids of entries.
-func IDs[T any](all []T, id func(*T) string) []string {
-	var ids []string
-	for i := range all {
-		ids = append(ids, id(&all[i]))
-	}
-	return ids
 }
 
 // TaskID returns the id of the task that text means: a whole id, or a unique ending of an id.
@@ -135,5 +127,5 @@ func (s *Server) TaskID(ctx context.Context, text string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return s.chosen(text, "task", IDs(all.Items, func(t *client.Task) string { return t.ID }))
+	return s.chosen(text, "task", lists.Map(all.Items, func(t client.Task) string { return t.ID }))
 }

@@ -18,6 +18,7 @@ import (
 	"a2a-server/internal/app/cli"
 	"a2a-server/internal/app/display"
 	"a2a-server/internal/app/remote"
+	"a2a-server/internal/lists"
 	"a2a-server/internal/terminal"
 	"a2a-server/internal/visible"
 )
@@ -46,7 +47,7 @@ func list(p *cli.Program) *cobra.Command {
 // taskLines returns tasks as lines for [display.Table].
 func taskLines(all []client.Task, now time.Time) []string {
 	lines := []string{"ID\tSTATE\tSINCE\tOWNER\tPENDING\tBYTES"}
-	name := remote.ShortIDs(remote.IDs(all, func(t *client.Task) string { return t.ID }))
+	name := remote.ShortIDs(lists.Map(all, func(t client.Task) string { return t.ID }))
 	for i := range all {
 		t := &all[i]
 		about, owner := ShortState(t.State), t.Owner
