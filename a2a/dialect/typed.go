@@ -105,8 +105,9 @@ func written(text string) map[string]any {
 func unfenced(text string) (content string, whole bool) {
 	const space = " \t\n\v\f\r"
 	whole = true
-	if cut := strings.Split(text, fence); len(cut) == 3 && !strings.ContainsAny(cut[0]+cut[2], "{}") {
-		text, whole = cut[1], strings.Trim(cut[0]+cut[2], space) == ""
+	before, rest, _ := strings.Cut(text, fence)
+	if code, after, ok := strings.Cut(rest, fence); ok && !strings.Contains(after, fence) && !strings.ContainsAny(before+after, "{}") {
+		text, whole = code, strings.Trim(before+after, space) == ""
 		if language, code, ok := strings.Cut(text, "\n"); ok && !strings.ContainsAny(language, "{[") {
 			text = code
 			language = strings.Trim(language, space)

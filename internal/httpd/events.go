@@ -19,7 +19,7 @@ func NewEvents(w http.ResponseWriter, timeout, heartbeat time.Duration, failed f
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("X-Accel-Buffering", "no")
 	w.WriteHeader(http.StatusOK)
-	e := &Events{pulse{control: http.NewResponseController(w), w: w, timeout: timeout, interval: heartbeat, failed: failed}}
+	e := &Events{pulse{w: w, timeout: timeout, interval: heartbeat, failed: failed}}
 	e.begin(func() { _ = e.keep(e.write([]byte(": still here\n\n")), "events") }) // failed is called
 	return e
 }

@@ -11,7 +11,6 @@ import (
 // pulse writes to a client that waits, and calls its beat while nothing else is written. Every
 // write has a deadline. Call begin first, and end at the end.
 type pulse struct {
-	control  *http.ResponseController
 	w        http.ResponseWriter
 	timeout  time.Duration // of a write
 	interval time.Duration // from a write to the next beat
@@ -40,7 +39,8 @@ func (p *pulse) begin(beat func()) {
 // write writes and flushes b. p.mu must be held.
 func (p *pulse) write(b []byte) error {
 	p.bounded = true
-	if err := p.control.SetWriteDeadline(time.Now().Add(p.timeout)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+	control := http.NewResponseController(p.w)
+	if err := control.SetWriteDeadline(time.Now().Add(p.timeout)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return err
 	}
 	if len(b) > 0 {
@@ -48,7 +48,7 @@ func (p *pulse) write(b []byte) error {
 			return err
 		}
 	}
-	return p.control.Flush()
+	return control.Flush()
 }
 
 // keep returns and remembers the error of a write of content; without an error, the next beat is
@@ -70,7 +70,7 @@ func (p *pulse) end() {
 	p.err = http.ErrHandlerTimeout
 	p.beat.Stop()
 	if p.bounded { // a write deadline that stays would end the connection's next answer
-		_ = p.control.SetWriteDeadline(time.Time{})
+		_ = http.NewResponseController(p.w).SetWriteDeadline(time.Time{})
 		p.bounded = false
 	}
 }

@@ -18,7 +18,7 @@ type Spaces struct {
 // a space after each interval. A write that takes longer than timeout fails; failed is called
 // with the error. Until [Spaces.End] returns, only Spaces writes to w.
 func NewSpaces(w http.ResponseWriter, contentType string, timeout, interval time.Duration, failed func(error)) *Spaces {
-	s := &Spaces{pulse: pulse{control: http.NewResponseController(w), w: w, timeout: timeout, interval: interval, failed: failed}, contentType: contentType}
+	s := &Spaces{pulse: pulse{w: w, timeout: timeout, interval: interval, failed: failed}, contentType: contentType}
 	s.begin(s.space)
 	return s
 }

@@ -26,13 +26,12 @@ func Append(dst []byte, v any) ([]byte, error) {
 }
 
 func (e *MessageReceived) appendJSON(dst []byte) ([]byte, error) {
-	dst = append(dst, `{"message":`...)
-	dst, err := appendRaw(dst, e.Message)
+	dst = append(append(dst, `{"message":`...), e.Message...) // of EncodeMessage, and so compact
 	dst = appendTextField(dst, `,"hash":`, e.Hash)
 	dst = appendPrincipal(dst, `,"by":`, &e.By)
 	dst = appendTexts(dst, `,"wrongCodes":`, e.WrongCodes)
 	dst = appendText(dst, `,"for":`, string(e.For))
-	return append(dst, '}'), err
+	return append(dst, '}'), nil
 }
 
 func (e *StepPlanned) appendJSON(dst []byte) (_ []byte, err error) {

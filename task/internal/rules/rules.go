@@ -194,6 +194,9 @@ func (r *Rules) decidesNothing(c *task.ReadonlyContext, m *a2a.Message, waiting 
 	answers, wrong := r.Presenter.Answers(m, nil)
 	holds := wrong != nil || len(answers) > 0
 	if !holds {
+		if m.ContextID == "" {
+			return nil
+		}
 		if words, err := r.Presenter.Answers(m, anyQuestion); err != nil || len(words) == 0 {
 			return nil
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"a2a-server/internal/suggest"
+	"a2a-server/task"
 )
 
 // Edit returns arguments as a text changes them: a JSON object replaces all arguments, and pairs such as
@@ -41,7 +42,7 @@ func Edit(args json.RawMessage, schema map[string]any, text string) (json.RawMes
 			return nil, fmt.Errorf("there is no argument %+q%s", clip(p.key, 100), suggest.DidYouMean(p.key, "", sig.names()))
 		}
 		isString := sig.isString(p.key) || property["type"] == nil && bytes.HasPrefix(before, []byte(`"`))
-		if members[p.key], err = p.encode(isString); err != nil {
+		if members[p.key], err = task.EncodeArgs(p.read(isString)); err != nil {
 			return nil, err
 		}
 	}

@@ -59,16 +59,7 @@ func textArgs(s string, sig signature) (json.RawMessage, error) {
 	} else if !isSole {
 		return nil, err
 	}
-	value, err := json.Marshal(s)
-	if err != nil {
-		return nil, err
-	}
-	return objectOf(sole, value)
-}
-
-// objectOf returns the object with a single member.
-func objectOf(key string, value json.RawMessage) (json.RawMessage, error) {
-	return json.Marshal(map[string]json.RawMessage{key: value})
+	return task.EncodeArgs(map[string]any{sole: s})
 }
 
 // pair is a key=value.
@@ -134,22 +125,19 @@ func cutValue(s string) (value, rest string, err error) {
 // encode returns the pairs as an object. An argument of type string in the schema stays a
 // string.
 func (all pairs) encode(sig signature) (json.RawMessage, error) {
-	members := make(map[string]json.RawMessage, len(all))
+	members := make(map[string]any, len(all))
 	for _, p := range all {
-		var err error
-		if members[p.key], err = p.encode(sig.isString(p.key)); err != nil {
-			return nil, err
-		}
+		members[p.key] = p.read(sig.isString(p.key))
 	}
-	return json.Marshal(members)
+	return task.EncodeArgs(members)
 }
 
-// encode returns the value of a pair: JSON as it is, unless the argument is a string, or else a string.
-func (p pair) encode(isString bool) (json.RawMessage, error) {
-	if json.Valid([]byte(p.value)) && (!isString || strings.HasPrefix(p.value, `"`)) {
-		return json.RawMessage(p.value), nil
+// read returns the value of a pair: JSON as it is, unless the argument is a string, or else a string.
+func (p pair) read(isString bool) any {
+	if (!isString || strings.HasPrefix(p.value, `"`)) && json.Valid([]byte(p.value)) {
+		return json.RawMessage(p.value)
 	}
-	return json.Marshal(p.value)
+	return p.value
 }
 
 // clip returns at most n bytes of s, cut at a character, and marked when cut.
