@@ -115,7 +115,7 @@ func (s *Server) allowOrigins(origins []string, skip func(echo.Context) bool, me
 func (s *Server) Local(r *http.Request) *http.Request {
 	path := r.URL.Path
 	if rest, ok := strings.CutPrefix(path, s.prefix); ok && (rest == "" || rest[0] == '/') {
-		path = "/" + strings.TrimPrefix(rest, "/")
+		path = rest
 	}
 	if path == "" {
 		path = "/" // http.StripPrefix has removed all of it

@@ -220,8 +220,10 @@ func (j *judgement) copied() map[string]any {
 func (j *judgement) considerTool() {
 	_, err := guard.Call(func() (_ struct{}, err error) {
 		args := j.args
-		if _, gated := tool.As[tool.Gater](j.tool); gated {
-			args = j.copied()
+		for t := range tool.Chain(j.tool) {
+			if tool.Gates(t) {
+				args = j.copied()
+			}
 		}
 		j.toolAsks, err = tool.NeedsApproval(j.ctx, j.tool, args)
 		return struct{}{}, err

@@ -95,7 +95,7 @@ func Gates(t Tool) bool {
 // asks is NeedsApproval for a single tool of the chain. gated reports whether its gate asks.
 func asks(ctx agent.ReadonlyContext, t Tool, args map[string]any) (ask, gated bool, failed error) {
 	always, failed := guard.Call(func() (_ bool, err error) {
-		if g, ok := t.(Gater); ok {
+		if g, ok := t.(Gater); ok && Gates(t) {
 			gated, err = g.Gate(ctx, args)
 		}
 		return t.RequiresApproval(), err

@@ -151,7 +151,8 @@ func (h *handle) Rows(ctx context.Context, s store.Scope, q store.RowQuery) (sto
 	var page store.RowPage
 	var last string
 	size := 0
-	for position, r := range h.db.query(s, q, string(cursor)) {
+	rows, base, prefix := h.db.query(s, q)
+	for position, r := range walk(rows, base, prefix, string(cursor)) {
 		if !s.Covers(h.db.owner(r.id.in)) || !selects(q, s, r.id) {
 			continue
 		}
@@ -179,13 +180,11 @@ func (r *row) indexKey(index, position string) []byte {
 	return nil
 }
 
-// query yields the rows that q may select, in its order, with their positions, from after a
-// cursor.
-func (db *DB) query(s store.Scope, q store.RowQuery, cursor string) iter.Seq2[string, *row] {
+// query returns the map with the rows that q may select, in its order, and how their keys begin; see walk.
+func (db *DB) query(s store.Scope, q store.RowQuery) (rows *btree.Map[string, *row], base, prefix string) {
 	if q.Index != "" {
-		return walk(&db.index, indexed(q.Kind, q.Index), escaped(q.Prefix), cursor)
+		return &db.index, indexed(q.Kind, q.Index), escaped(q.Prefix)
 	}
-	prefix := ""
 	if !q.Task.IsZero() || q.Context != "" || q.Key != nil {
 		in := place{task: q.Task}
 		if q.Task.IsZero() {
@@ -193,7 +192,7 @@ func (db *DB) query(s store.Scope, q store.RowQuery, cursor string) iter.Seq2[st
 		}
 		prefix = in.key() + string(q.Key)
 	}
-	return walk(&db.rows, primary(q.Kind), prefix, cursor)
+	return &db.rows, primary(q.Kind), prefix
 }
 
 // selects reports whether q asks for a row with this id, wherever it is indexed.

@@ -69,10 +69,6 @@ func (m message) shown() message {
 	return message{whole: m.whole}
 }
 
-// growAtOnce is the size from which the JSON of a View is allocated at once: a buffer
-// that grows step by step needs twice as much.
-const growAtOnce = 64 << 10
-
 // viewArtifact is an artifact of a View. parts grows at its end, so the cost of a chunk
 // is proportional to its size.
 type viewArtifact struct {
@@ -403,7 +399,7 @@ func (a *viewArtifact) size() int {
 // AppendTask appends the JSON of the task: the same bytes as json.Marshal of the
 // *a2a.Task, except that the time of its status keeps trailing zeros.
 func (v *View) AppendTask(dst []byte, o Options) []byte {
-	if v.size > growAtOnce && !o.NoArtifacts && o.HistoryLength < 0 {
+	if !o.NoArtifacts && o.HistoryLength < 0 { // a buffer that grows step by step needs twice as much
 		dst = slices.Grow(dst, v.size)
 	}
 	dst = append(dst, `{"id":`...)

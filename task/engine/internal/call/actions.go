@@ -19,7 +19,12 @@ func (x *toolContext) finishActions(o *rules.RunEnded) {
 		}
 	}()
 	acts := x.acts
-	for _, key := range slices.Sorted(maps.Keys(acts.StateDelta)) {
+	keys := make([]string, 0, len(acts.StateDelta))
+	for key := range acts.StateDelta {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	for _, key := range keys {
 		if err := x.State().Set(key, acts.StateDelta[key]); err != nil {
 			failRun(o, err)
 		}
