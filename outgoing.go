@@ -14,8 +14,7 @@ import (
 )
 
 const (
-	// lookedAt is how many webhooks or messages a request looks at, in all tenants: the webhooks
-	// of a tenant are found among those of all tenants.
+	// lookedAt is how many webhooks or messages of a scope a request looks at.
 	lookedAt = 2000
 	lookPage = 200
 )

@@ -482,14 +482,14 @@ func TestPushToAddressesThatAreForbidden(t *testing.T) {
 	}
 }
 
-// Who oversees a tenant sees its webhooks, page by page, and no others.
+// Who oversees a tenant sees its webhooks, page by page, and no others, not even in a cursor.
 func TestPushListOfATenant(t *testing.T) {
 	t.Parallel()
 	c := withPush(t, auth.RoleOperator+", "+auth.RoleAdmin)
 	in := start(t, c)
 	h := newHook(t)
 	want := map[string]bool{}
-	for i := range 5 {
+	for i := range 6 {
 		id := fmt.Sprint("w", i)
 		want[id] = true
 		in.setAs(t, "acme/alice", id, h.URL+"/acme", "/echo text=x")
@@ -524,7 +524,7 @@ func TestPushListOfATenant(t *testing.T) {
 			t.Errorf("Webhooks(%+v) = %v", q, err)
 		}
 	}
-	if page, err := socketOf(c).Webhooks(t.Context(), client.WebhookQuery{Anonymous: true}); err != nil || len(page.Items) != 0 {
+	if page, err := socketOf(c).Webhooks(t.Context(), client.WebhookQuery{Anonymous: true, Limit: 1}); err != nil || len(page.Items) != 0 || page.Next != "" {
 		t.Errorf("of anonymous: %+v, %v", page, err)
 	}
 }

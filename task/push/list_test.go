@@ -52,7 +52,7 @@ func TestListOfDamage(t *testing.T) {
 		"nothing": {}, "the webhook": {kind: task.RowPush}, "the cursor": {kind: task.RowPushCursor}, "the time": {kind: task.RowPushReady}, "the log": {events: true},
 	} {
 		damage.Handle = w.handle
-		states, _, err := push.List(w.ctx(), damage, time.Now(), push.Query{Task: id})
+		states, _, err := push.List(w.ctx(), damage, store.System(), time.Now(), push.Query{Task: id})
 		if err != nil || len(states) != 1 {
 			t.Errorf("%s: List() = %+v, %v", name, states, err)
 			continue

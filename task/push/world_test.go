@@ -263,7 +263,7 @@ func (w *world) rows(kind string) []store.Row {
 // states lists what there is of webhooks.
 func (w *world) states(q push.Query) []push.State {
 	w.t.Helper()
-	states, next, err := push.List(w.ctx(), w.handle, time.Now(), q)
+	states, next, err := push.List(w.ctx(), w.handle, store.System(), time.Now(), q)
 	if err != nil || next != "" {
 		w.t.Fatalf("List() = %v, %q, %v, want a page", states, next, err)
 	}
