@@ -42,15 +42,8 @@ var (
 	free     = description("store_disk_free_bytes", "Bytes that the disk of the store has free.")
 )
 
-// Describe implements [prometheus.Collector].
-func (g *gauges) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{
-		ready, draining, streams, turns, long, queue, pending, oldest, damaged, tasks,
-		pushes, givenUp, webhooks, messages, waiting, failed, used, limit, backup, held, free,
-	} {
-		to <- d
-	}
-}
+// Describe implements [prometheus.Collector]: without any, the metrics are compared at each scrape.
+func (g *gauges) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements [prometheus.Collector]. Figures that cannot be read are left out.
 func (g *gauges) Collect(to chan<- prometheus.Metric) {

@@ -139,7 +139,10 @@ func (r *run) call(message string) (*tool.Result, error) {
 	if r.state.Attempt != attempt {
 		return r.repeat(message, attempt)
 	}
-	return r.proceed()
+	if err := r.look(); err != nil {
+		return nil, err
+	}
+	return r.goOn()
 }
 
 // repeat runs a new attempt of a call that has a child from an earlier one. The child is continued,
@@ -226,14 +229,6 @@ func (r *run) send(ctx context.Context, m *a2a.Message) iter.Seq2[a2a.Event, err
 		req.Config.ReturnImmediately = true
 	}
 	return r.client.SendStreamingMessage(ctx, req)
-}
-
-// proceed continues a call whose child is known.
-func (r *run) proceed() (*tool.Result, error) {
-	if err := r.look(); err != nil {
-		return nil, err
-	}
-	return r.goOn()
 }
 
 // goOn sends the answers that the child waits for, or goes on with its state.
@@ -463,7 +458,7 @@ func (r *run) rest() (*tool.Result, error) {
 		r.state.Since = time.Time{}
 		return nil, r.suspend(nil, waits)
 	}
-	if !r.state.Since.IsZero() && r.Now().Sub(r.state.Since) > maxUnreached {
+	if r.overdue() {
 		return nil, r.later(nil)
 	}
 	return r.watch()

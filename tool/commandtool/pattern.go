@@ -56,11 +56,8 @@ func (p Pattern) allows(argv []string) bool {
 	if p[0] == rest {
 		return true
 	}
-	if strings.Contains(argv[0], "/") && !strings.Contains(p[0], "/") {
-		return false
-	}
 	// A * may be any path below a folder, but not a path that leaves it.
-	if goesUp(argv[0]) && !goesUp(p[0]) {
+	if strings.Contains(argv[0], "/") && !strings.Contains(p[0], "/") || goesUp(argv[0]) && !goesUp(p[0]) {
 		return false
 	}
 	return glob(p[0], argv[0]) && p.arguments(argv[1:], false /* open */)
