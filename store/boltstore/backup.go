@@ -11,9 +11,12 @@ import (
 	"syscall"
 	"time"
 
+	bolt "go.etcd.io/bbolt"
+
 	"a2a-server/store"
 	"a2a-server/store/boltstore/internal/backup"
 	"a2a-server/store/boltstore/internal/boltfile"
+	"a2a-server/store/boltstore/internal/layout"
 	"a2a-server/store/boltstore/internal/writer"
 )
 
@@ -72,8 +75,9 @@ func (db *DB) LastBackup() (at time.Time) {
 
 // BackupPlain writes a backup of the file at path, which nothing writes: that of a store that is
 // closed or, with copied, a plain copy of one. It reads all of the file, and fails if a page is
-// damaged or, in a copy, a value is damaged or a log lacks one; whether a copy is of one moment it
-// cannot know. The moment of a copy is the newest that its tasks know, or when the file was last changed.
+// damaged. A store that is closed it refuses as [Options.Open] does, such as an earlier version. In a copy no
+// value may be damaged and no log may lack one; whether it is of one moment BackupPlain cannot know. The
+// moment of a copy is the newest that its tasks know, or when the file was last changed.
 func BackupPlain(ctx context.Context, path string, to io.Writer, copied bool) (Backup, error) {
 	file, err := os.Stat(path)
 	if err != nil {
@@ -82,7 +86,15 @@ func BackupPlain(ctx context.Context, path string, to io.Writer, copied bool) (B
 	if !file.Mode().IsRegular() {
 		return Backup{}, fmt.Errorf("%s is not a regular file", path)
 	}
-	info, err := backup.CopyPlain(ctx, path, to, backup.Plain{Copied: copied, Changed: store.MillisOf(file.ModTime())})
+	is := backup.Plain{Copied: copied, Changed: store.MillisOf(file.ModTime()), Examine: func(file *boltfile.File, tx *bolt.Tx) error {
+		if copied {
+			return layout.CheckFormat(path, layout.ReadU64(tx.Bucket(layout.BucketMeta).Get(layout.KeyFormat)))
+		}
+		c := contents{remake: true} // indexes are no part of a backup
+		_, err := c.examine(file, tx)
+		return err
+	}}
+	info, err := backup.CopyPlain(ctx, path, to, is)
 	if err != nil {
 		return Backup{}, err
 	}

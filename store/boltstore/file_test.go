@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -140,6 +141,9 @@ func TestEarlierVersionIsRefused(t *testing.T) {
 		need(os.WriteFile(path, tc.file, 0o600))
 		if _, err := boltstore.Open(path); err == nil || !strings.Contains(err.Error(), tc.says) {
 			t.Errorf("%s: Open() of an earlier version = %v, want that it %s", name, err, tc.says)
+		}
+		if _, err := boltstore.BackupPlain(t.Context(), path, io.Discard, false); err == nil || !strings.Contains(err.Error(), tc.says) {
+			t.Errorf("%s: BackupPlain() of an earlier version = %v, want that it %s", name, err, tc.says)
 		}
 	}
 	need(os.WriteFile(path, newest, 0o600))

@@ -49,10 +49,10 @@ type Documented struct {
 // Errors lists every error that clients get, when it happens and the next step.
 // docs/errors.md is generated from it.
 var Errors = []Documented{
-	{&ErrParse, "The body is not JSON, or ambiguous: a duplicate name, invalid UTF-8, an integer beyond a double, deep nesting.", "Correct the place in the message."},
+	{&ErrParse, "The body is no JSON, or not in UTF-8.", "Correct the place in the message."},
 	{&ErrInvalidRequest, "A member of the JSON-RPC request is missing or wrong, or the query string cannot be parsed.", "Correct the place in the message."},
 	{&ErrMethodNotFound, "No A2A version here has this JSON-RPC method.", "Use a method such as `SendMessage` (1.0) or `message/send` (0.3)."},
-	{&ErrInvalidParams, "A field is missing or invalid, or a decision is refused.", "Correct the `fieldViolations`. Nothing was changed."},
+	{&ErrInvalidParams, "A field is missing, invalid or ambiguous (a duplicate name, an integer beyond a double, deep nesting), or a decision is refused.", "Correct the `fieldViolations`. Nothing was changed."},
 	{&errTaskNotFound, "There is no such task of this caller.", "Check the id and your credential."},
 	{&errNotCancelable, "The task has already ended in another way.", "Get the task to see how it ended."},
 	{&ErrPushUnsupported, "This agent sends no push notifications.", "Use a stream, or poll GetTask."},

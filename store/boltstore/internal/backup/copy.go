@@ -69,8 +69,9 @@ func Copy(ctx context.Context, file *boltfile.File, w *writer.Writer, to io.Writ
 
 // Plain says what the file of [CopyPlain] is.
 type Plain struct {
-	Copied  bool         // a copy of a store, of an unknown moment; else a store that is closed
-	Changed store.Millis // when the file was last changed
+	Copied  bool                                 // a copy of a store, of an unknown moment; else a store that is closed
+	Changed store.Millis                         // when the file was last changed
+	Examine func(*boltfile.File, *bolt.Tx) error // refuses a file
 }
 
 // CopyPlain writes a copy of the file at path, which nothing writes. It fails if a page is damaged.
@@ -83,11 +84,11 @@ func CopyPlain(ctx context.Context, path string, to io.Writer, is Plain) (info I
 			out.fail(err)
 		}
 	}()
-	err = boltfile.OpenPlain(path, func(_ *boltfile.File, tx *bolt.Tx) error {
+	err = boltfile.OpenPlain(path, func(file *boltfile.File, tx *bolt.Tx) error {
+		if err := is.Examine(file, tx); err != nil {
+			return err
+		}
 		return pages.Read(tx, func(im *pages.Image) (err error) {
-			if err := layout.CheckFormat(path, layout.ReadU64(im.Bucket(layout.BucketMeta).Get(layout.KeyFormat))); err != nil {
-				return err
-			}
 			c := copier{output: out, view: func(fn func(*pages.Image) error) error {
 				if err := context.Cause(ctx); err != nil {
 					return err
