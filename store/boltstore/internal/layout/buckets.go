@@ -58,6 +58,6 @@ var (
 	KeyRebuild    = []byte("rebuild") // in meta until the derived buckets are complete
 )
 
-// FillPercent is how full pages are made when they split: in every bucket most keys are added after
-// all keys of their kind, because they begin with a time.
+// FillPercent is how full pages are made when they split: in every bucket but rowidx most keys are added
+// after all keys of their kind, because they begin with a time.
 const FillPercent = 0.95

@@ -76,6 +76,7 @@ func (r *round) openBuckets() {
 		*b = r.tx.Bucket(layout.Buckets[i])
 		(*b).FillPercent = layout.FillPercent
 	}
+	r.rowIdx.FillPercent = bolt.DefaultFillPercent // half, because the hashes of messages come in no order
 }
 
 // end keeps the memory that the next round can reuse, and drops the rest.
