@@ -21,9 +21,9 @@ const (
 // approvals, and the number of earlier messages.
 func conversation(approvalID string, a2aTask []byte) (shown []client.Message, earlier int) {
 	var t struct {
-		History []message `json:"history"`
+		History []Message `json:"history"`
 		Status  struct {
-			Message *message `json:"message"`
+			Message *Message `json:"message"`
 		} `json:"status"`
 	}
 	shown = []client.Message{}
@@ -35,7 +35,7 @@ func conversation(approvalID string, a2aTask []byte) (shown []client.Message, ea
 	}
 	asked := false
 	for i := range t.History {
-		asks, about := t.History[i].asks()
+		asks, about := t.History[i].Asks()
 		asked = asked || slices.Contains(about, approvalID)
 		if asks || asked && t.History[i].Role != roleUser {
 			continue
@@ -50,16 +50,26 @@ func conversation(approvalID string, a2aTask []byte) (shown []client.Message, ea
 	return slices.Clone(shown[earlier:]), earlier
 }
 
-// message is a message of A2A.
-type message struct {
-	MessageID string                     `json:"messageId"`
-	Role      string                     `json:"role"`
-	Parts     []json.RawMessage          `json:"parts"`
-	Metadata  map[string]json.RawMessage `json:"metadata"`
+// Message is a message of A2A.
+type Message struct {
+	ID       string                     `json:"messageId"`
+	Role     string                     `json:"role"`
+	Parts    []Part                     `json:"parts"`
+	Metadata map[string]json.RawMessage `json:"metadata"`
 }
 
-// asks reports whether m asks for decisions, and about which approvals.
-func (m *message) asks() (asks bool, approvals []string) {
+// Part is a part of a message or an artifact of A2A.
+type Part struct {
+	Text      *string         `json:"text"`
+	Data      json.RawMessage `json:"data"`
+	Raw       []byte          `json:"raw"`
+	URL       string          `json:"url"`
+	Filename  string          `json:"filename"`
+	MediaType string          `json:"mediaType"`
+}
+
+// Asks reports whether m asks for decisions, and about which approvals.
+func (m *Message) Asks() (asks bool, approvals []string) {
 	if m.Role == roleUser {
 		return false, nil // whatever it says
 	}
@@ -82,15 +92,15 @@ func (m *message) asks() (asks bool, approvals []string) {
 }
 
 // text returns m as text without answers about approvals, unless there is nothing else in it.
-func (m *message) text() (out client.Message, ok bool) {
-	out = client.Message{Role: "agent", ID: m.MessageID}
+func (m *Message) text() (out client.Message, ok bool) {
+	out = client.Message{Role: "agent", ID: m.ID}
 	if m.Role == roleUser {
 		out.Role = "user"
 	}
 	var texts []string
-	for _, raw := range m.Parts {
-		if text, answer := partText(raw); !answer {
-			texts = append(texts, text)
+	for _, p := range m.Parts {
+		if !p.Answers() {
+			texts = append(texts, p.text())
 		}
 	}
 	if len(texts) == 0 && len(m.Parts) > 0 {
@@ -108,31 +118,23 @@ func (m *message) text() (out client.Message, ok bool) {
 	return out, true
 }
 
-// partText returns a part of a message as text, and whether it is an answer about approvals, which
-// is shown elsewhere.
-func partText(raw json.RawMessage) (text string, answer bool) {
-	var p struct {
-		Text      *string         `json:"text"`
-		Data      json.RawMessage `json:"data"`
-		Raw       []byte          `json:"raw"`
-		URL       string          `json:"url"`
-		Filename  string          `json:"filename"`
-		MediaType string          `json:"mediaType"`
+// Answers reports whether p is an answer about approvals, which pages show elsewhere.
+func (p Part) Answers() bool {
+	var kind struct {
+		Type string `json:"type"`
 	}
-	if json.Unmarshal(raw, &p) != nil {
-		return string(raw), false
-	}
+	return json.Unmarshal(p.Data, &kind) == nil && kind.Type == "approval_response"
+}
+
+// text returns p as text.
+func (p Part) text() string {
 	switch {
 	case p.Text != nil:
-		return *p.Text, false
+		return *p.Text
 	case len(p.Data) > 0:
-		var kind struct {
-			Type string `json:"type"`
-		}
-		_ = json.Unmarshal(p.Data, &kind) // any other data has no type of ours
-		return string(p.Data), kind.Type == "approval_response"
+		return string(p.Data)
 	case p.URL != "":
-		return fmt.Sprintf("[file %s %s at %s]", p.Filename, p.MediaType, p.URL), false
+		return fmt.Sprintf("[file %s %s at %s]", p.Filename, p.MediaType, p.URL)
 	}
-	return fmt.Sprintf("[file %s %s, %d bytes]", p.Filename, p.MediaType, len(p.Raw)), false
+	return fmt.Sprintf("[file %s %s, %d bytes]", p.Filename, p.MediaType, len(p.Raw))
 }

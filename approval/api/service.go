@@ -369,7 +369,7 @@ func (s *Service) Titles(ctx context.Context, c Caller, tasks []client.Task) ([]
 		ids[i] = tasks[i].ID
 	}
 	err := s.tasks(c).Openings(ctx, c.By, ids, func(i int, raw []byte) {
-		var m message
+		var m Message
 		if json.Unmarshal(raw, &m) == nil {
 			said, _ := m.text()
 			line, _, _ := strings.Cut(strings.TrimSpace(said.Text), "\n")

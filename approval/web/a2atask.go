@@ -6,13 +6,14 @@ import (
 	"slices"
 	"time"
 
+	"a2a-server/approval/api"
 	"a2a-server/client"
 )
 
 // The Task of A2A and its events, as far as a page shows them.
 type (
 	a2aTask struct {
-		History   []a2aMessage  `json:"history"`
+		History   []api.Message `json:"history"`
 		Artifacts []a2aArtifact `json:"artifacts"`
 		Status    a2aStatus     `json:"status"`
 		Metadata  struct {
@@ -30,28 +31,14 @@ type (
 		DurationMS int64  `json:"durationMs"`
 	}
 	a2aStatus struct {
-		State     string      `json:"state"`
-		Timestamp time.Time   `json:"timestamp"`
-		Message   *a2aMessage `json:"message"`
-	}
-	a2aMessage struct {
-		ID       string          `json:"messageId"`
-		Role     string          `json:"role"`
-		Parts    []a2aPart       `json:"parts"`
-		Metadata json.RawMessage `json:"metadata"`
+		State     string       `json:"state"`
+		Timestamp time.Time    `json:"timestamp"`
+		Message   *api.Message `json:"message"`
 	}
 	a2aArtifact struct {
-		ID    string    `json:"artifactId"`
-		Name  string    `json:"name"`
-		Parts []a2aPart `json:"parts"`
-	}
-	a2aPart struct {
-		Text      *string         `json:"text"`
-		Data      json.RawMessage `json:"data"`
-		Raw       []byte          `json:"raw"`
-		URL       string          `json:"url"`
-		Filename  string          `json:"filename"`
-		MediaType string          `json:"mediaType"`
+		ID    string     `json:"artifactId"`
+		Name  string     `json:"name"`
+		Parts []api.Part `json:"parts"`
 	}
 	a2aEvent struct {
 		Task           *a2aTask `json:"task"`
@@ -72,7 +59,7 @@ type part struct {
 
 // partsOf returns parts for a page. Adjacent texts are joined: a streamed artifact has a part
 // for each chunk.
-func (t *texts) partsOf(all []a2aPart) []part {
+func (t *texts) partsOf(all []api.Part) []part {
 	var out []part
 	text, open := "", false
 	flush := func() {
@@ -129,26 +116,4 @@ func (a *a2aArtifact) shows(c *client.Call) bool {
 func sameJSON(a, b []byte) bool {
 	rows := tree(a)
 	return len(rows) > 0 && slices.EqualFunc(rows, tree(b), func(l, other leaf) bool { return l.Path == other.Path && l.raw == other.raw })
-}
-
-// asks reports whether a message is the server's own question about approvals, which pages show
-// in a better form.
-func (m *a2aMessage) asks() bool {
-	var known map[string]json.RawMessage
-	_ = json.Unmarshal(m.Metadata, &known) // no object, no question
-	_, ok := known["urn:a2a-server:extension:tool-approval:v1"]
-	return ok && m.Role == "ROLE_AGENT"
-}
-
-// decides reports whether a message only carries a decision of an approval.
-func (m *a2aMessage) decides() bool {
-	for i := range m.Parts {
-		var kind struct {
-			Type string `json:"type"`
-		}
-		if json.Unmarshal(m.Parts[i].Data, &kind) == nil && kind.Type == "approval_response" {
-			return true
-		}
-	}
-	return false
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"a2a-server/approval/api"
 	"a2a-server/auth"
 	"a2a-server/client"
 )
@@ -277,9 +278,9 @@ func (t *timeline) messages(n int) {
 	}
 }
 
-func (t *timeline) say(m *a2aMessage) {
+func (t *timeline) say(m *api.Message) {
 	key := "m" + m.ID
-	if m.asks() || m.decides() || slices.ContainsFunc(t.out, func(o moment) bool { return o.Key == key }) {
+	if asks, _ := m.Asks(); asks || slices.ContainsFunc(m.Parts, api.Part.Answers) || slices.ContainsFunc(t.out, func(o moment) bool { return o.Key == key }) {
 		return
 	}
 	one := spoken{Who: t.owner, Parts: t.partsOf(m.Parts)}
