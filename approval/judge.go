@@ -211,10 +211,7 @@ func (j *judgement) holds(c *condition.Condition) (bool, error) {
 
 // copied returns a copy of the arguments for foreign code, so that its changes affect neither
 // the question nor the call.
-func (j *judgement) copied() map[string]any {
-	args, _ := strictjson.Clone(j.args).(map[string]any)
-	return args
-}
+func (j *judgement) copied() map[string]any { return strictjson.Clone(j.args) }
 
 // considerTool asks the tool's own gate, which may panic.
 func (j *judgement) considerTool() {

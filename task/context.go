@@ -121,10 +121,4 @@ func (s stateView) Get(key string) (any, bool) {
 	return strictjson.Clone(v), ok
 }
 
-func (s stateView) All() iter.Seq2[string, any] { return maps.All(cloneState(s)) }
-
-// cloneState returns a copy of the state that shares nothing with it.
-func cloneState(state map[string]any) map[string]any {
-	copied, _ := strictjson.Clone(state).(map[string]any)
-	return copied
-}
+func (s stateView) All() iter.Seq2[string, any] { return maps.All(strictjson.Clone(map[string]any(s))) }

@@ -328,7 +328,7 @@ func (v *visit) extend() error {
 	id, f := v.r.PathValue("id"), v.r.PostForm
 	until, err := time.Parse(time.RFC3339Nano, f.Get("until"))
 	if err != nil {
-		return &client.Error{Status: http.StatusBadRequest, Reason: client.ReasonInvalid, Title: "The deadline cannot be read", Detail: "go back to the approval, and extend it there"}
+		return invalid(http.StatusBadRequest, "The deadline cannot be read", "go back to the approval, and extend it there")
 	}
 	if _, err := v.cfg.Service.Extend(v.ctx(), v.Caller, id, client.Extension{Digest: f.Get("digest"), Until: until}); err != nil {
 		return v.refused(err, v.problem(err, id), id)

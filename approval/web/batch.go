@@ -39,9 +39,9 @@ func showBatch(v *visit) error {
 	ids := v.r.URL.Query()["id"]
 	switch {
 	case len(ids) == 0:
-		return &client.Error{Status: http.StatusBadRequest, Reason: client.ReasonInvalid, Title: "Nothing is selected", Detail: "go back to the inbox, and select the approvals to decide together"}
+		return invalid(http.StatusBadRequest, "Nothing is selected", "go back to the inbox, and select the approvals to decide together")
 	case len(ids) > api.MaxBatch:
-		return &client.Error{Status: http.StatusBadRequest, Reason: client.ReasonInvalid, Title: "Too many are selected", Detail: fmt.Sprintf("at most %d can be decided together", api.MaxBatch)}
+		return invalid(http.StatusBadRequest, "Too many are selected", fmt.Sprintf("at most %d can be decided together", api.MaxBatch))
 	}
 	p := batchPage{Open: v.sameOrigin}
 	gates, bytes := map[string]bool{}, 0
@@ -118,7 +118,7 @@ func decideBatch(v *visit) error {
 	ids, digests := f["id"], f["digest"]
 	decision := client.DecisionType(f.Get("decision"))
 	if len(ids) == 0 || len(ids) != len(digests) || decision != client.Approve && decision != client.Reject {
-		return &client.Error{Status: http.StatusBadRequest, Reason: client.ReasonInvalid, Title: "The form cannot be read", Detail: "go back to the inbox, and select the approvals to decide together"}
+		return invalid(http.StatusBadRequest, "The form cannot be read", "go back to the inbox, and select the approvals to decide together")
 	}
 	list := make([]client.BatchDecision, len(ids))
 	gates, bytes := map[string]bool{}, 0
@@ -130,7 +130,7 @@ func decideBatch(v *visit) error {
 		}
 		bytes += bytesOf(&d.Approval)
 		if gates[d.Approval.Gate] = true; len(ids) > maxTogether || bytes > maxTogetherBytes || len(gates) > 1 || d.Approval.State == client.Pending && d.May.Decide && !together(&d.Approval) {
-			return &client.Error{Status: http.StatusUnprocessableEntity, Reason: client.ReasonInvalid, Title: "Nothing was decided", Detail: fmt.Sprintf("only calls of one gate that are neither destructive nor of high risk are decided together, at most %d with %s: decide the rest on their own pages", maxTogether, size(maxTogetherBytes))}
+			return invalid(http.StatusUnprocessableEntity, "Nothing was decided", fmt.Sprintf("only calls of one gate that are neither destructive nor of high risk are decided together, at most %d with %s: decide the rest on their own pages", maxTogether, size(maxTogetherBytes)))
 		}
 	}
 	results, err := v.cfg.Service.DecideAll(v.ctx(), v.Caller, list)

@@ -163,6 +163,10 @@ func notFound(detail string) *client.Error {
 	return &client.Error{Status: http.StatusNotFound, Reason: client.ReasonNotFound, Title: "There is nothing here", Detail: detail}
 }
 
+func invalid(status int, title, detail string) *client.Error {
+	return &client.Error{Status: status, Reason: client.ReasonInvalid, Title: title, Detail: detail}
+}
+
 // serve checks where a request comes from before anything else.
 func (p *pages) serve(w http.ResponseWriter, r *http.Request) {
 	httpd.Begin(w, r)
@@ -264,7 +268,7 @@ func (v *visit) readForm() error {
 	}
 	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, maxForm)
 	if err := v.r.ParseForm(); err != nil {
-		return &client.Error{Status: http.StatusBadRequest, Reason: client.ReasonInvalid, Title: "The form cannot be read", Detail: "it is damaged, or larger than 1 MiB: go back, and send it again"}
+		return invalid(http.StatusBadRequest, "The form cannot be read", "it is damaged, or larger than 1 MiB: go back, and send it again")
 	}
 	httpd.BodyRead(v.w, v.r)
 	return nil

@@ -51,18 +51,14 @@ func textOf(m *notify.Message) (*text, error) {
 	t := &text{link: linkOf(m.Link)}
 	switch m.Event {
 	case notify.EventAsked:
-		t.lead = "An approval waits for a decision."
-		t.title = "Approval needed: "
+		t.lead, t.title = "An approval waits for a decision.", "Approval needed: "
 	case notify.EventReminded:
-		t.lead = "An approval still waits for a decision."
-		t.title = "Reminder, approval needed: "
+		t.lead, t.title = "An approval still waits for a decision.", "Reminder, approval needed: "
 	case notify.EventEscalated:
-		t.lead = "Nobody has decided an approval in time, so it is escalated."
-		t.title = "Escalated, approval needed: "
+		t.lead, t.title = "Nobody has decided an approval in time, so it is escalated.", "Escalated, approval needed: "
 	case notify.EventResolved:
 		outcome := cmp.Or(outcomes[approval.State(m.State)], "ended")
-		t.lead = "An approval " + outcome + "."
-		t.title = "Approval " + outcome + ": "
+		t.lead, t.title = "An approval "+outcome+".", "Approval "+outcome+": "
 		t.page = "See this page:"
 	case notify.EventSummary:
 		return t.summary(m.Count), nil

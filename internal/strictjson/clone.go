@@ -2,7 +2,12 @@ package strictjson
 
 // Clone returns a copy of a decoded JSON value that shares no object or list with it.
 // Values of types that no decoder returns are not copied.
-func Clone(v any) any {
+func Clone[T any](v T) T {
+	c, _ := clone(v).(T)
+	return c
+}
+
+func clone(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		if v == nil {
@@ -10,7 +15,7 @@ func Clone(v any) any {
 		}
 		c := make(map[string]any, len(v))
 		for name, member := range v {
-			c[name] = Clone(member)
+			c[name] = clone(member)
 		}
 		return c
 	case []any:
@@ -19,7 +24,7 @@ func Clone(v any) any {
 		}
 		c := make([]any, len(v))
 		for i, element := range v {
-			c[i] = Clone(element)
+			c[i] = clone(element)
 		}
 		return c
 	}

@@ -119,7 +119,7 @@ func (s *BlockingStrategy) answer(ctx context.Context, c Call) (UIResult, error)
 	var last UIResult
 	for range maxAnswers {
 		shown := c
-		shown.Params, _ = strictjson.Clone(c.Params).(map[string]any) // a UI may change its own
+		shown.Params = strictjson.Clone(c.Params) // a UI may change its own
 		var err error
 		if last, err = s.UI.GetUserConfirmation(ctx, shown); err != nil {
 			return UIResult{}, fmt.Errorf("ask about %s: %w", visible.Quote(c.ToolName, maxName), err)

@@ -55,18 +55,14 @@ func (f *Fold) ApplyPrivate(v any) error {
 	case *event.MessageReceived:
 		if len(f.Messages) == 0 {
 			f.Owner = e.By
-		} else {
-			if r, changed := sentBy(f.Sender(), e.By); changed {
-				f.Requester = &r
-			}
+		} else if r, changed := sentBy(f.Sender(), e.By); changed {
+			f.Requester = &r
 		}
 		f.Messages = append(f.Messages, received{Message: e.Message, Hash: e.Hash, For: e.For, Step: len(f.Steps)})
 		f.View.AddMessage(e.Message)
 		f.View.Answered(e.For != event.ForNobody)
 		for _, id := range e.WrongCodes {
-			if a := f.Approval(id); a != nil {
-				a.WrongCodes++
-			}
+			f.change(id, func(a *Approval) { a.WrongCodes++ })
 		}
 		if s := f.Step(); s != nil && s.Ask != nil && e.For == event.ForPlanner {
 			s.Done = true
@@ -84,35 +80,19 @@ func (f *Fold) ApplyPrivate(v any) error {
 	case *approval.Approval:
 		return f.applyAsked(e)
 	case *event.ApprovalVoted:
-		if a := f.Approval(e.ID); a != nil {
-			a.Votes, a.Waits = append(a.Votes, e.Vote), e.Waits
-		}
+		f.change(e.ID, func(a *Approval) { a.Votes, a.Waits = append(a.Votes, e.Vote), e.Waits })
 	case *event.ApprovalResolved:
 		return f.applyResolved(e)
 	case *event.ApprovalKept:
-		if a := f.Approval(e.ID); a != nil {
-			a.Deadline = nil
-		}
+		f.change(e.ID, func(a *Approval) { a.Deadline = nil })
 	case *event.ApprovalExtended:
-		if a := f.Approval(e.ID); a != nil {
-			until := e.Until
-			a.Deadline = &until
-			a.Extensions++
-		}
+		f.change(e.ID, func(a *Approval) { a.Deadline, a.Extensions = new(e.Until), a.Extensions+1 })
 	case *event.ApprovalReminded:
-		if a := f.Approval(e.ID); a != nil {
-			at := e.At
-			a.Reminded = &at
-		}
+		f.change(e.ID, func(a *Approval) { a.Reminded = new(e.At) })
 	case *event.ApprovalEscalated:
-		if a := f.Approval(e.ID); a != nil {
-			at := e.At
-			a.Escalated, a.Waits = &at, e.Waits
-		}
+		f.change(e.ID, func(a *Approval) { a.Escalated, a.Waits = new(e.At), e.Waits })
 	case *event.ApprovalOpened:
-		if a := f.Approval(e.ID); a != nil {
-			a.Opened = true
-		}
+		f.change(e.ID, func(a *Approval) { a.Opened = true })
 	case *event.AuditKey:
 		f.AuditKey = e.Key
 	case *event.TaskRestored:
@@ -129,6 +109,13 @@ func (f *Fold) ApplyPrivate(v any) error {
 		return fmt.Errorf("fold: no rule for %T", v)
 	}
 	return nil
+}
+
+// change changes an approval; without it, nothing changes.
+func (f *Fold) change(id string, to func(*Approval)) {
+	if a := f.Approval(id); a != nil {
+		to(a)
+	}
 }
 
 func (f *Fold) applyAsked(a *approval.Approval) error {

@@ -188,7 +188,7 @@ func (d *entering) askAgain(c *fold.Call, x *examined, old *fold.Approval) error
 func (d *entering) entry(c *fold.Call, x *examined) *Execution {
 	e := &Execution{
 		Call: c.ID, Name: c.Tool, Tool: x.entry.Tool, Attempt: c.Attempt, Args: x.args,
-		Context: x.ctx, State: copyState(d.f.ToolState()), Output: c.Output, checked: x.checked, hides: d.hides(c),
+		Context: x.ctx, State: strictjson.Clone(d.f.ToolState()), Output: c.Output, checked: x.checked, hides: d.hides(c),
 	}
 	e.decision, e.note = d.f.DecisionOn(c.ID)
 	var read *fold.Approval // that e.Decision is about
@@ -261,12 +261,6 @@ func (e *Execution) count(ask string) {
 		e.Asked = map[string]int{}
 	}
 	e.Asked[content] = max(n, e.Asked[content])
-}
-
-// copyState returns a copy of the state of the tools, which shares nothing with it.
-func copyState(state map[string]any) map[string]any {
-	copied, _ := strictjson.Clone(state).(map[string]any)
-	return copied
 }
 
 func confirmationOf(a *fold.Approval) *ToolConfirmation {

@@ -73,8 +73,7 @@ func (s *toolState) Get(key string) (any, bool) {
 func (s *toolState) All() iter.Seq2[string, any] {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	copied, _ := strictjson.Clone(s.state).(map[string]any)
-	return maps.All(copied)
+	return maps.All(strictjson.Clone(s.state))
 }
 
 func (s *toolState) Set(key string, value any) error {
