@@ -73,7 +73,11 @@ func (d *batch) needAuditKey() error {
 
 // OfStore returns the JSON of an audit entry about the whole store, which has no task.
 func OfStore(what approval.AuditEvent, by auth.Principal, reason string, at time.Time) ([]byte, error) {
-	data, err := event.AppendAudit(nil, &approval.Audit{V: approval.Version, At: at.UTC(), What: what, By: by, Reason: reason})
+	return encodeAudit(&approval.Audit{V: approval.Version, At: at.UTC(), What: what, By: by, Reason: reason})
+}
+
+func encodeAudit(entry *approval.Audit) ([]byte, error) {
+	data, err := event.AppendAudit(nil, entry)
 	if err != nil {
 		return nil, fmt.Errorf("encode audit entry: %w", err)
 	}
@@ -85,9 +89,6 @@ func OfStore(what approval.AuditEvent, by auth.Principal, reason string, at time
 // step of the deletion, so that nothing is deleted without a record.
 func Deletion(id store.TaskID, owner store.Scope, by auth.Principal, at time.Time) (Audited, []byte, error) {
 	entry := approval.Audit{V: approval.Version, At: at, What: approval.AuditDeleting, Task: id.String(), Tenant: owner.TenantName(), Owner: owner.Subject(), By: by}
-	data, err := event.AppendAudit(nil, &entry)
-	if err != nil {
-		return Audited{}, nil, fmt.Errorf("encode audit entry: %w", err)
-	}
-	return Audited{Audit: entry}, data, nil
+	data, err := encodeAudit(&entry)
+	return Audited{Audit: entry}, data, err
 }

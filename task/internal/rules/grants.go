@@ -15,7 +15,6 @@ import (
 	"a2a-server/internal/visible"
 	"a2a-server/store"
 	"a2a-server/task"
-	"a2a-server/task/internal/event"
 	"a2a-server/task/internal/fold"
 )
 
@@ -380,12 +379,9 @@ func (d *asking) grant(a *fold.Approval, ask approval.GrantRequest, by auth.Prin
 // Revocation returns the batch that revokes a grant of an owner: once it is committed, no call
 // starts by the grant. It fails with [store.ErrConflict] if the grant is not there.
 func Revocation(owner store.Scope, g *approval.Grant, rev uint64, entry approval.Audit) (*store.Batch, error) {
-	data, err := event.AppendAudit(nil, &entry)
-	if err != nil {
-		return nil, fmt.Errorf("encode audit entry: %w", err)
-	}
+	data, err := encodeAudit(&entry)
 	return &store.Batch{
 		Scope: owner, Audit: [][]byte{data},
 		Rows: []store.RowChange{{Kind: task.RowGrant, Key: []byte(g.ID), IfRev: rev, Delete: true}},
-	}, nil
+	}, err
 }
