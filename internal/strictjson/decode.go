@@ -271,3 +271,14 @@ func (d *decoder) refusal(err error) error {
 	d.err = &Error{Pointer: string(at.JSONPointer), Reason: reason + " (at byte " + strconv.FormatInt(at.ByteOffset, 10) + ")", Syntax: true}
 	return d.err
 }
+
+// Duplicate returns the first name that an object in raw has twice, with the byte at which it stands again. raw
+// has to be JSON; it may have more depth and values than [Decode] takes, and bytes that are not UTF-8.
+func Duplicate(raw []byte) (name string, at int64, twice bool) {
+	err := jsontext.NewDecoder(bytes.NewBuffer(raw), jsontext.AllowInvalidUTF8(true)).SkipValue()
+	wrong, is := errors.AsType[*jsontext.SyntacticError](err)
+	if !is || !errors.Is(err, jsontext.ErrDuplicateName) {
+		return "", 0, false
+	}
+	return wrong.JSONPointer.LastToken(), wrong.ByteOffset, true
+}

@@ -10,8 +10,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/go-openapi/jsonpointer"
 
 	"a2a-server/internal/privatefile"
@@ -168,11 +166,10 @@ func parseJSON(raw []byte) (any, error) {
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return nil, errors.New("unexpected second value after the first; remove it: a file has one document")
 	}
-	err := jsontext.NewDecoder(bytes.NewBuffer(raw), jsontext.AllowInvalidUTF8(true)).SkipValue()
-	if at, is := errors.AsType[*jsontext.SyntacticError](err); is && errors.Is(err, jsontext.ErrDuplicateName) {
-		return nil, fmt.Errorf("at byte %d: duplicate key %s; remove the second", at.ByteOffset, visible.Quote(at.JSONPointer.LastToken(), 80))
+	if name, at, twice := strictjson.Duplicate(raw); twice {
+		return nil, fmt.Errorf("at byte %d: duplicate key %s; remove the second", at, visible.Quote(name, 80))
 	}
-	return v, err
+	return v, nil
 }
 
 // parseYAML decodes YAML that has only one meaning.

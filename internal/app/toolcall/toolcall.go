@@ -8,9 +8,8 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
-
-	"google.golang.org/grpc/test/bufconn"
 
 	a2aserver "a2a-server"
 	"a2a-server/auth"
@@ -44,8 +43,7 @@ func Start(c a2aserver.Config, text string) (*Server, error) {
 	}
 	c.Set["store"] = "memory"
 	s := &Server{noting: &noting{Planner: direct.New(direct.Config{})}, stopped: make(chan error, 1)}
-	// Only this process reaches the listener: what a tool starts must not decide its own calls.
-	pipe := bufconn.Listen(64 << 10)
+	pipe := &pipe{conns: make(chan net.Conn), ended: make(chan struct{})}
 	c.Store, c.NoListen, c.Planner = nil, true, s.noting
 	called := strings.Fields(text + " /")[0] // the tool, with a slash
 	c.Inside = inside.Options{Only: called, Alone: pipe, Opened: func(tools *toolset.Current) { s.tools = tools }}
@@ -53,7 +51,7 @@ func Start(c a2aserver.Config, text string) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.Client, err = client.New(client.Config{URL: "http://localhost", HTTP: &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return pipe.DialContext(ctx) }}}}); err != nil {
+	if s.Client, err = client.New(client.Config{URL: "http://localhost", HTTP: &http.Client{Transport: &http.Transport{DialContext: pipe.dial}}}); err != nil {
 		return nil, errors.Join(err, server.Close())
 	}
 	running, stop := context.WithCancel(context.Background())
@@ -96,3 +94,41 @@ func (n *noting) Plan(ctx context.Context, p *task.Progress) (*task.Step, error)
 	}
 	return n.Planner.Plan(ctx, p)
 }
+
+// pipe is a listener that only this process reaches: what a tool starts must not decide its own calls.
+type pipe struct {
+	conns chan net.Conn
+	ended chan struct{}
+	once  sync.Once
+}
+
+func (p *pipe) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	near, far := net.Pipe()
+	select {
+	case p.conns <- far:
+		return near, nil
+	case <-p.ended:
+		return nil, net.ErrClosed
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// Accept implements [net.Listener].
+func (p *pipe) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.conns:
+		return c, nil
+	case <-p.ended:
+		return nil, net.ErrClosed
+	}
+}
+
+// Close implements [net.Listener].
+func (p *pipe) Close() error {
+	p.once.Do(func() { close(p.ended) })
+	return nil
+}
+
+// Addr implements [net.Listener].
+func (p *pipe) Addr() net.Addr { return &net.UnixAddr{Name: "this process", Net: "unix"} }
