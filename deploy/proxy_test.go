@@ -257,6 +257,11 @@ func lengths(server net.Listener, passed chan<- []string) {
 		}
 	}
 	_, _ = io.WriteString(conn, "HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n") // the proxy may be gone
+	if tcp, is := conn.(*net.TCPConn); is {
+		_ = tcp.CloseWrite()
+	}
+	_ = conn.SetReadDeadline(time.Now().Add(patience))
+	_, _ = io.Copy(io.Discard, conn) // a close before the body is read would reset the connection, and lose the answer
 }
 
 // inFront runs a server with a proxy in front and returns a client of the proxy.
