@@ -220,6 +220,7 @@ func (j *judgement) considerTool() {
 		for t := range tool.Chain(j.tool) {
 			if tool.Gates(t) {
 				args = j.copied()
+				break
 			}
 		}
 		j.toolAsks, err = tool.NeedsApproval(j.ctx, j.tool, args)

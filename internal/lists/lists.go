@@ -1,13 +1,13 @@
-// Package lists makes lists of lists. It does not know what is in them.
+// Package lists has what package slices lacks.
 package lists
 
 import "slices"
 
-// Map returns a list with what of returns for each value of list; nil if that is empty.
-func Map[T, U any](list []T, of func(T) U) []U {
-	all := slices.Grow([]U(nil), len(list))
+// Map returns the results of f for the values of a list, in their order; nil for an empty list.
+func Map[T, U any](list []T, f func(T) U) []U {
+	results := slices.Grow([]U(nil), len(list))
 	for _, v := range list {
-		all = append(all, of(v))
+		results = append(results, f(v))
 	}
-	return all
+	return results
 }

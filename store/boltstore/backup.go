@@ -87,6 +87,9 @@ func BackupPlain(ctx context.Context, path string, to io.Writer, copied bool) (B
 		return Backup{}, fmt.Errorf("%s is not a regular file", path)
 	}
 	is := backup.Plain{Copied: copied, Changed: store.MillisOf(file.ModTime()), Examine: func(file *boltfile.File, tx *bolt.Tx) error {
+		if err := checkBuckets(path, tx, true); err != nil {
+			return err
+		}
 		if copied {
 			return layout.CheckFormat(path, layout.ReadU64(tx.Bucket(layout.BucketMeta).Get(layout.KeyFormat)))
 		}

@@ -149,6 +149,11 @@ func TestBackupOfAnotherFormat(t *testing.T) {
 			t.Errorf("VerifyBackup() after %q = %v, want %q", tc.line, err, tc.says)
 		}
 	}
+	other := filepath.Join(t.TempDir(), "other.db")
+	need(must(bolt.Open(other, 0o600, nil)).Close())
+	if _, err := boltstore.BackupPlain(t.Context(), other, io.Discard, true /* copied */); err == nil || !strings.Contains(err.Error(), "is not a store of this program") {
+		t.Errorf("BackupPlain() of a file of bbolt = %v, want that it is no store", err)
+	}
 	setFormat(5)(t, path)
 	if _, err := boltstore.BackupPlain(t.Context(), path, io.Discard, true /* copied */); err == nil || !strings.Contains(err.Error(), path+" has format 5") {
 		t.Errorf("BackupPlain() = %v, want its format", err)

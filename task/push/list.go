@@ -44,8 +44,8 @@ type Query struct {
 	Limit  int          // Defaults to 50; at most 1,000.
 }
 
-// List returns a page of the webhooks of the tasks in a scope, as they are now, whether they are notified or not. next is
-// "" with the last page.
+// List returns a page of the webhooks of the tasks in a scope as they are now, whether they are
+// notified or not. next is "" with the last page.
 func List(ctx context.Context, h store.Handle, scope store.Scope, now time.Time, q Query) (states []State, next string, err error) {
 	page, err := h.Rows(ctx, scope, store.RowQuery{Kind: task.RowPushCursor, Task: q.Task, Limit: q.Limit, Cursor: q.Cursor})
 	if err != nil {
