@@ -99,8 +99,8 @@ func (s *Server) Run(ctx context.Context) error {
 	return errors.Join(why, err)
 }
 
-// sweepEnded removes ended grants, and messages of tasks that ended an hour ago, now and every hour, until ctx
-// ends.
+// sweepEnded removes ended grants, and messages of tasks that ended long enough ago, now and every hour, until
+// ctx ends.
 func (s *Server) sweepEnded(ctx context.Context) {
 	for ctx.Err() == nil {
 		if err := s.engine.Approvals().RemoveEnded(ctx); err != nil && ctx.Err() == nil {

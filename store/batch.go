@@ -66,7 +66,7 @@ type Batch struct {
 	// Parked in that context at once: the create fails with a *ParkedError when that
 	// many tasks have not ended. Concurrent creates cannot exceed the limit together.
 	// Live tasks count too, because a Live task cannot be refused when it parks. 0: no
-	// limit. A create whose Dedup is known is a duplicate, whatever else it would exceed.
+	// limit.
 	Parked uint32
 
 	// Disk, on a create, limits the disk space that its owner and the whole store use
@@ -81,14 +81,6 @@ type Batch struct {
 	// makes them exceed the limit, or grow while they exceed it. Concurrent batches of
 	// different tasks cannot exceed it together.
 	ContextRows RowBound
-
-	// Dedup, on a create, is the idempotency key of the message: a second create with the same
-	// Dedup, from any scope, fails with a *DuplicateError that names the first task, for as
-	// long as the store's [Window] remembers it, even if the system's clock is changed. A
-	// reopened store remembers at least the keys of the newest [WindowSize] creations in the
-	// previous hour, if their tasks have not been deleted, and their hour begins again.
-	// Include the owner in the hash. Zero: none.
-	Dedup Hash
 }
 
 // Change is a change of the header. Its zero value changes nothing.

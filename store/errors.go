@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// The errors of a store. Compare with errors.Is. [DuplicateError], [ParkedError],
-// [DiskError] and [ContextRowsError] are types, because they carry data.
+// The errors of a store. Compare with errors.Is. [ParkedError], [DiskError]
+// and [ContextRowsError] are types, because they carry data.
 var (
 	// ErrNotFound: the task does not exist, or it belongs to another owner. A caller cannot
 	// tell the difference.
@@ -41,14 +41,6 @@ var (
 	// which commits are there, and which data is damaged.
 	ErrDamaged = errors.New("store is damaged")
 )
-
-// DuplicateError says that a create carried the Dedup of an earlier task.
-type DuplicateError struct{ Task TaskID }
-
-// Error names the first task.
-func (e *DuplicateError) Error() string {
-	return fmt.Sprintf("message has already created task %s", e.Task)
-}
 
 // ParkedError says that a create would exceed the Batch.Parked of its context.
 type ParkedError struct {

@@ -23,7 +23,6 @@ type Header struct {
 	Task       TaskID
 	Owner      Scope  // always an Owner
 	Context    string // context id, at most MaxContext bytes
-	Message    Hash   // of the message that created the task, or zero
 	State      State
 	StatusTime Millis // of the newest status
 	Phase      Phase

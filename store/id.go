@@ -2,7 +2,6 @@ package store
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"strings"
 	"time"
 
@@ -42,15 +41,6 @@ func (id TaskID) Created() Millis {
 	}
 	return Millis(ms)
 }
-
-// Hash is the 16-byte key of a message for idempotency. The zero Hash means none.
-type Hash [16]byte
-
-// IsZero reports whether h is no hash.
-func (h Hash) IsZero() bool { return h == Hash{} }
-
-// String returns h in hex, for messages to people.
-func (h Hash) String() string { return hex.EncodeToString(h[:]) }
 
 // ContextKey returns the form of a context id that is used in keys: the bytes of a
 // canonical UUID, else 16 bytes of its SHA-256, so that an id from outside cannot

@@ -40,7 +40,7 @@ func (b *Batch) validateShape() error {
 		ofOwner = ofOwner || !b.Rows[i].Of.IsZero()
 		ofBoth = ofBoth || b.Rows[i].OfContext && !b.Rows[i].Of.IsZero()
 	}
-	onlySides := len(b.Events) == 0 && b.Snapshot == nil && *c == (Change{}) && b.Dedup.IsZero()
+	onlySides := len(b.Events) == 0 && b.Snapshot == nil && *c == (Change{})
 	for _, rule := range [...]struct {
 		broken bool
 		text   string
@@ -49,11 +49,11 @@ func (b *Batch) validateShape() error {
 		{alone && !owned, "rows without a task belong to an owner"},
 		{aside && !onlySides, "a batch without a rev and a fence has rows, due work and audit only"},
 		{aside && !sides, "a batch without a rev and a fence changes nothing"},
-		{chunks && (sides || *c != (Change{}) || !b.Dedup.IsZero()), "a batch with a fence and no rev has chunks only"},
+		{chunks && (sides || *c != (Change{})), "a batch with a fence and no rev has chunks only"},
 		{create && (c.Status == nil || c.Phase == 0), "a create has a status and a phase"},
 		{create && (c.TakeFence || b.Fence != nil || b.Snapshot != nil), "a create has no fence and no snapshot"},
 		{create && !owned, "only an owner creates tasks"},
-		{change && (c.Context != "" || !b.Dedup.IsZero()), "context and dedup belong to a create"},
+		{change && c.Context != "", "a context belongs to a create"},
 		{b.Disk != (Disk{}) && !create, "a bound of the disk belongs to a create"},
 		{b.Parked > 0 && (!create || c.Context == ""), "a bound of parked tasks belongs to a create with a context"},
 		{b.HasContextRows() && (alone || create || aside), "rows of a context belong to a change of one of its tasks"},

@@ -8,7 +8,7 @@ import (
 // Next is the arithmetic of the contract: it checks b against the current header of
 // its task (nil: there is none) and returns the header and the receipt after b. It
 // writes nothing. epoch is the appending handle's. The implementation checks rows,
-// due rows, Dedup and the bounds, and maintains Header.Due, Snapshot and BulkSnapshot.
+// due rows and the bounds, and maintains Header.Due, Snapshot and BulkSnapshot.
 //
 // b must have passed [Batch.Validate] and must have a task.
 func Next(h *Header, b *Batch, epoch uint64) (Header, Receipt, error) {
@@ -21,7 +21,7 @@ func Next(h *Header, b *Batch, epoch uint64) (Header, Receipt, error) {
 		if h != nil {
 			return n, Receipt{}, fmt.Errorf("%w: task %s exists", ErrConflict, b.Task)
 		}
-		n = Header{Task: b.Task, Owner: b.Scope, Context: b.Change.Context, Message: b.Dedup, Fence: 1}
+		n = Header{Task: b.Task, Owner: b.Scope, Context: b.Change.Context, Fence: 1}
 	case h == nil || !b.Scope.Covers(h.Owner):
 		return n, Receipt{}, ErrNotFound
 	case b.Fence != nil && (*b.Fence != h.Fence || h.Phase != Live):

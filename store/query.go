@@ -66,8 +66,9 @@ func (q RowQuery) Validate(s Scope) error {
 
 // Row is a row.
 type Row struct {
-	Kind string
-	Task TaskID // zero when it belongs to a scope or a context
+	Kind  string
+	Task  TaskID // zero when it belongs to a scope or a context
+	Owner Scope  // its scope, or the owner of its task or context; zero: lost, see Damaged
 
 	Context string // "" unless it belongs to a context; also when that is lost, see Damaged
 

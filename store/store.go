@@ -11,12 +11,12 @@ import "context"
 type Store interface {
 	// Append queues b and returns at once. Batches of a task commit in the order in which they
 	// were queued: once a batch is durable, all before it have been answered. Only a create
-	// may be overtaken, because it may have to wait for the data of Batch.Dedup and
-	// Batch.Disk, and with Batch.Parked may have to count the tasks in its context first: wait
-	// for it before queuing anything else for its task.
+	// may be overtaken, because it may have to wait for the data of Batch.Disk, and with
+	// Batch.Parked may have to count the tasks in its context first: wait for it before queuing
+	// anything else for its task.
 	//
 	// Commit.Wait returns once b is durable, and not before, or with ErrNotFound, ErrConflict,
-	// ErrFenced, *DuplicateError, *ParkedError, *DiskError, *ContextRowsError, ErrTooLarge,
+	// ErrFenced, *ParkedError, *DiskError, *ContextRowsError, ErrTooLarge,
 	// ErrInvalid, ErrClosed, ErrUnavailable, ErrDataLoss or ErrDamaged, or with
 	// the cause of ctx's end. A bad batch fails alone. The end of ctx has no effect once the
 	// writer has taken b.

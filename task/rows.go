@@ -27,10 +27,9 @@ const (
 	IndexTool    = "tool"
 	IndexDigest  = "digest"
 
-	// RowMessage is the message that created a task, without a value. IndexMessage has it by the hash of the
-	// message; it is removed an hour after the end of the task.
-	RowMessage   = "message"
-	IndexMessage = "hash"
+	// RowMessage is a row of an owner: a message that has created a task. Key: the hash of the message; value:
+	// the id of the task. It is removed when the server has run for an hour after the end of the task, or longer.
+	RowMessage = "message"
 
 	// RowState is a row of a context. Key: that of the state; value: its JSON.
 	RowState = "state"
@@ -57,6 +56,12 @@ const (
 	DueLook            = "task.look"         // key: id of a suspended call, which its tool looks at
 	DueChildCancel     = "task.cancel_child"
 )
+
+// MessageTask returns the task in a row of kind [RowMessage].
+func MessageTask(row *store.Row) (id store.TaskID) {
+	copy(id[:], row.Value)
+	return id
+}
 
 // LookTime is the time of all rows of kind [DueLook]: they come before all others, so that work that is
 // due need not read them.

@@ -16,9 +16,6 @@ import (
 
 const (
 	parkedTasks = 1_000_000
-	// windowTasks is what the store's idempotency window holds at most. What tasks
-	// take beside the window is told by the difference to a file with so many.
-	windowTasks = 200_000
 	fillLimit   = 10 * time.Minute
 )
 
@@ -38,26 +35,19 @@ func BenchmarkParked(b *testing.B) {
 	}
 	d := dir(b)
 	empty := &parked{what: "an empty store", file: filepath.Join(d, "empty.db")}
-	window := &parked{what: fmt.Sprintf("%d parked tasks", min(want, windowTasks)), file: filepath.Join(d, "store.db")}
-	full := &parked{file: window.file}
+	full := &parked{file: filepath.Join(d, "store.db")}
 	anon := map[*parked]int64{}
 
 	b.Run("start/empty", func(b *testing.B) { anon[empty] = empty.starts(b) })
-	window.fill(b, min(want, windowTasks))
-	b.Run("start/window", func(b *testing.B) { anon[window] = window.starts(b) })
-	full.ids = window.ids
 	full.fill(b, want)
 	full.what = fmt.Sprintf("%d parked tasks", len(full.ids))
 	if info, err := os.Stat(full.file); err == nil {
 		figures.note("file of "+full.what, "%d MiB, %d bytes a task", info.Size()>>20, info.Size()/int64(len(full.ids)))
 	}
 	b.Run("start/full", func(b *testing.B) { anon[full] = full.starts(b) })
-	if more := len(full.ids) - len(window.ids); more > 0 && anon[full] > 0 && anon[window] > 0 {
-		figures.note("RssAnon of a parked task beside the window", "%.1f bytes (%+.1f MiB between %d and %d tasks)",
-			float64(anon[full]-anon[window])/float64(more), float64(anon[full]-anon[window])/(1<<20), len(window.ids), len(full.ids))
-	}
-	if anon[window] > 0 && anon[empty] > 0 {
-		figures.note(fmt.Sprintf("RssAnon of the idempotency window of %d", len(window.ids)), "%.1f MiB", float64(anon[window]-anon[empty])/(1<<20))
+	if len(full.ids) > 0 && anon[full] > 0 && anon[empty] > 0 {
+		figures.note("RssAnon of a parked task", "%.1f bytes (%+.1f MiB for %d tasks)",
+			float64(anon[full]-anon[empty])/float64(len(full.ids)), float64(anon[full]-anon[empty])/(1<<20), len(full.ids))
 	}
 	b.Run("get/conns=64/cold/ours", func(b *testing.B) { full.gets(b, false /* warm */) })
 	takeTurns(b, []kind{ours, echoed}, func(k kind) {
@@ -137,8 +127,8 @@ func (p *parked) get(c *conn, i int) error {
 // startsEach is how many starts the median is of, at least.
 const startsEach = 9
 
-// starts starts servers and returns the RssAnon of the last one, in bytes, when all
-// is loaded and the garbage collected.
+// starts starts servers and returns the RssAnon of the last one, in bytes, when the
+// garbage is collected.
 func (p *parked) starts(b *testing.B) (anon int64) {
 	var booted, ready, loaded []time.Duration
 	n := startsEach * b.N
@@ -167,7 +157,7 @@ func (p *parked) starts(b *testing.B) (anon int64) {
 	b.ReportMetric(0, "ns/op") // a run is several starts, and what is measured begins and ends within one
 	b.ReportMetric(median(ready).Seconds()*1e3, "ready-ms")
 	b.ReportMetric(median(booted).Seconds()*1e3, "open-ms")
-	b.ReportMetric(median(loaded).Seconds()*1e3, "window-ms")
+	b.ReportMetric(median(loaded).Seconds()*1e3, "create-ms")
 	b.ReportMetric(float64(anon)/(1<<20), "RssAnon-MiB")
 	figures.note("start, "+p.what, "first read after %.1f ms (%.1f ms of it from the beginning of main until it listens); first message that makes a task after %.1f ms; median of %d",
 		median(ready).Seconds()*1e3, median(booted).Seconds()*1e3, median(loaded).Seconds()*1e3, n)

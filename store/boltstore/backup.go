@@ -162,7 +162,7 @@ func giveToOwner(path string, chown func(uid, gid int) error) error {
 
 // begin opens a new file for the first time, makes its derived buckets, and calls begin.
 func (o Options) begin(ctx context.Context, path string, b Backup, begin func(context.Context, store.Handle, Backup) error) (err error) {
-	db, err := o.Open(path) //nolint:contextcheck // ctx ends what is done with it
+	db, err := o.Open(path)
 	if err != nil {
 		return err
 	}

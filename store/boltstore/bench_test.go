@@ -35,7 +35,7 @@ func turn(owner store.Scope) (create, end *store.Batch) {
 		return store.Event{Kind: kind, Public: true, Time: now, Data: make([]byte, n)}
 	}
 	create = &store.Batch{
-		Scope: owner, Task: id, Rev: new(uint64(0)), Dedup: store.Hash(store.NewTaskID()),
+		Scope: owner, Task: id, Rev: new(uint64(0)),
 		Change: store.Change{Context: store.NewTaskID().String(), Status: &store.Status{State: 2, Time: now}, Phase: store.Live},
 		Events: []store.Event{private("message.received.v1", 160), public("task", 300), public("status", 220), private("step.planned.v1", 150), private("call.started.v1", 90)},
 	}

@@ -106,7 +106,7 @@ func sampleOfFormat(t *testing.T, isBackup bool) string {
 			return store.Event{Kind: "note", Time: 1000, Public: true, Bulk: bulk, Data: []byte(text)}
 		}
 		commit(h, &store.Batch{
-			Scope: alice, Task: id, Rev: new(uint64(0)), Dedup: store.Hash(store.NewTaskID()),
+			Scope: alice, Task: id, Rev: new(uint64(0)),
 			Change: store.Change{Context: "context", Status: &store.Status{State: 2, Time: store.Millis(1000 + i)}, Phase: store.Parked, Pending: new(uint32(1))},
 			Events: []store.Event{note(name+" 1", false)},
 			Rows:   []store.RowChange{{Kind: "approval", Key: []byte(name), Value: []byte(name + " asks"), Index: []store.IndexKey{{Index: "pending", Key: []byte(name)}}}},
@@ -140,8 +140,8 @@ func TestBackupOfAnotherFormat(t *testing.T) {
 	var whole bytes.Buffer
 	must(boltstore.BackupPlain(t.Context(), path, &whole, false /* copied */))
 	for _, tc := range []struct{ line, says string }{
-		{"a2a-server backup 1\n", "the backup has format 1, and this program reads format 6: finish its work"},
-		{"a2a-server backup 7\n", "the backup has format 7, and this program reads format 6: a newer program"},
+		{"a2a-server backup 1\n", "the backup has format 1, and this program reads format 7: finish its work"},
+		{"a2a-server backup 8\n", "the backup has format 8, and this program reads format 7: a newer program"},
 		{"a2a-server backup \n", boltstore.ErrNotBackup.Error()},
 	} {
 		_, after, _ := strings.Cut(whole.String(), "\n")

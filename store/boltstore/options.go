@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"a2a-server/store"
 	"a2a-server/store/boltstore/internal/boltfile"
 	"a2a-server/store/boltstore/internal/counts"
 	"a2a-server/store/boltstore/internal/tail"
@@ -27,14 +26,6 @@ type Options struct {
 	// TailBytes bounds the event data kept in memory for readers of live tasks,
 	// over all tasks. Defaults to 64 MiB.
 	TailBytes int
-
-	// Window is how many messages the window of Batch.Dedup remembers. Defaults to
-	// [store.WindowSize].
-	Window int
-
-	// Running returns how long the process has run, which the window's hour is measured
-	// by. It must not decrease. Defaults to the monotonic clock.
-	Running func() time.Duration
 
 	// Ahead is the disk space that is allocated before it is needed, in bytes, so that a full
 	// disk is noticed before anything is written. At most an eighth of the free space of the
@@ -66,10 +57,6 @@ func Open(path string) (*DB, error) { return Options{}.Open(path) }
 // If a transaction failed the last time the file was open, all of it is checked first, which reads
 // it once; see [DB.Failed].
 func (o Options) Open(path string) (*DB, error) {
-	if o.Running == nil {
-		began := time.Now()
-		o.Running = func() time.Duration { return time.Since(began) }
-	}
 	earlier, err := afterFailure(path)
 	if err != nil {
 		return nil, err
@@ -91,9 +78,7 @@ func (o Options) Open(path string) (*DB, error) {
 	file.Mark = db.mark
 	db.writer, err = writer.New(writer.Config{
 		File: file, Counts: db.counts, Tails: db.tails, Rows: &db.ofRows,
-		WindowSize: cmp.Or(o.Window, store.WindowSize), Running: o.Running,
-		Epoch: has.epoch, Synced: db.commits.note,
-		Hook: o.steps(), Committed: o.Committed,
+		Epoch: has.epoch, Synced: db.commits.note, Hook: o.steps(), Committed: o.Committed,
 	})
 	if err == nil && earlier != nil {
 		err = boltfile.RemoveMark(path) // the file is sound, or has become so

@@ -61,7 +61,7 @@ var newLarge = sync.OnceValues(func() (l *large, err error) {
 		}
 		id := store.NewTaskID()
 		creates = append(creates, &store.Batch{
-			Scope: t.owner, Task: id, Rev: new(uint64(0)), Dedup: store.Hash(id),
+			Scope: t.owner, Task: id, Rev: new(uint64(0)),
 			Change: store.Change{Context: t.context, Status: &store.Status{State: t.state, Time: store.Millis(1000 + n)}, Phase: t.phase},
 			Events: []store.Event{{Public: true, Kind: "task", Time: 1000, Data: id[:]}},
 			Rows:   []store.RowChange{{Kind: "approval", Key: []byte(name), IfRev: store.Any, Value: []byte(name + " asks"), Index: []store.IndexKey{{Index: "pending", Key: []byte(name)}}}},

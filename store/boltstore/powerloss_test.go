@@ -123,7 +123,7 @@ func (c *powerClient) live(big int) error {
 	gone.Delete = true
 	fence := new(uint64(1))
 	if err := errors.Join(
-		c.append(&store.Batch{Rev: new(uint64(0)), Dedup: store.Hash(c.id), Change: store.Change{Context: "c", Status: status(1), Phase: store.Live}}, 200, 300),
+		c.append(&store.Batch{Rev: new(uint64(0)), Change: store.Change{Context: "c", Status: status(1), Phase: store.Live}}, 200, 300),
 		c.append(&store.Batch{Rev: c.rev(), Fence: fence, Rows: row(0), Due: []store.DueChange{due}, Audit: [][]byte{[]byte("asked")}}, 100),
 		c.append(&store.Batch{Fence: fence}, big, 50, 50),
 	); err != nil {

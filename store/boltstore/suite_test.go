@@ -9,10 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
 
 	bolt "go.etcd.io/bbolt"
 	"golang.org/x/sys/unix"
@@ -27,11 +25,7 @@ type backend struct {
 	path string
 	opts boltstore.Options
 	db   *boltstore.DB
-
-	elapsed atomic.Int64 // ns
 }
-
-func (b *backend) Elapse(d time.Duration) { b.elapsed.Add(int64(d)) }
 
 func (b *backend) open() (err error) {
 	if b.db, err = b.opts.Open(b.path); err == nil && b.db.Note() != "" {
@@ -71,10 +65,8 @@ func (b *backend) Reopen() error {
 }
 
 func suite(t *testing.T, opts boltstore.Options, page int) {
-	opts.Window = storetest.Window
 	storetest.Run(t, func(t *testing.T) storetest.Backend {
 		b := &backend{path: filepath.Join(inMemory(t), "store.db"), opts: opts}
-		b.opts.Running = func() time.Duration { return time.Duration(b.elapsed.Load()) }
 		if page > 0 {
 			emptyWithPages(t, b.path, page)
 		}

@@ -3,7 +3,6 @@ package boltstore_test
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"os"
 	"slices"
 	"testing"
@@ -56,53 +55,29 @@ func (d *damaged) spoil(t *testing.T, key []byte) {
 	}
 }
 
-// A new task that needs what cannot be known any more, which messages have made a task or
-// what its owner uses, is refused.
+// A new task is refused if it cannot be known any more what its owner uses.
 func TestCreateNeedsWhatIsDamaged(t *testing.T) {
 	t.Parallel()
-	for name, needs := range map[string]func(b *store.Batch){
-		"window": func(*store.Batch) {},
-		"usage":  func(b *store.Batch) { b.Dedup, b.Disk.Owner = store.Hash{}, 1<<40 },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			d := &damaged{path: sample(t)}
-			d.open(t)
-			keys, _ := d.values(t, "task")
-			d.spoil(t, keys[len(keys)/2])
-			db := must(boltstore.Open(d.path))
-			h, err := db.Handle() // the window may have been faster
-			if err == nil {
-				b, _ := turn(anonymous)
-				needs(b)
-				_, err = h.Append(t.Context(), b).Wait()
-			}
-			if !errors.Is(err, store.ErrDamaged) {
-				t.Errorf("Append() = %v, want ErrDamaged", err)
-			}
-			need(db.Close())
-		})
-	}
+	d := &damaged{path: sample(t)}
+	d.open(t)
+	keys, _ := d.values(t, "task")
+	d.spoil(t, keys[len(keys)/2])
+	db, h := handled(boltstore.Open(d.path))
+	b, _ := turn(anonymous)
+	b.Disk.Owner = 1 << 40
+	refuses(t, h, b, store.ErrDamaged)
+	need(db.Close())
 }
 
-// One damaged header costs neither the window nor the count of what owners use.
+// One damaged header costs not the count of what owners use.
 func TestCreateBesideDamage(t *testing.T) {
 	t.Parallel()
-	var old store.Header
 	d := filled(t, func(d *damaged) {
-		keys, values := d.values(t, "task")
+		_, values := d.values(t, "task")
 		bad := bytes.Clone(values[len(values)-1])
-		bad[len(bad)-1]++ // the newest: the window is read from there
+		bad[len(bad)-1]++
 		d.put(t, bad, values[len(values)-1])
-		old.Task = store.TaskID(keys[0])
-		copy(old.Message[:], values[0][4:])
 	})
-	again, _ := turn(anonymous)
-	again.Dedup = old.Message
-	_, err := d.h.Append(t.Context(), again).Wait()
-	if twice, ok := errors.AsType[*store.DuplicateError](err); !ok || twice.Task != old.Task {
-		t.Errorf("Append() of a message that has made task %s = %v", old.Task, err)
-	}
 	bounded, _ := turn(anonymous)
 	bounded.Disk.Owner = 1 << 40
 	commit(d.h, bounded)

@@ -69,9 +69,6 @@ func (h *handle) commitTask(b *store.Batch) (store.Receipt, error) {
 		return store.Receipt{}, err
 	}
 	if b.Creates() {
-		if first, known := db.window.Find(b.Dedup, db.ran()); known {
-			return store.Receipt{}, &store.DuplicateError{Task: first}
-		}
 		if err := db.checkParked(b); err != nil {
 			return store.Receipt{}, err
 		}
@@ -84,9 +81,6 @@ func (h *handle) commitTask(b *store.Batch) (store.Receipt, error) {
 	if t == nil {
 		t = &task{}
 		db.tasks[b.Task] = t
-		if !b.Dedup.IsZero() {
-			db.window.Add(b.Scope, b.Dedup, b.Task, db.ran())
-		}
 	}
 	if b.KeepsSnapshot(t.header.Seq, t.header.Rev, t.header.Snapshot) {
 		header.Snapshot = b.Snapshot.After

@@ -11,7 +11,6 @@ import (
 	"context"
 	"math/rand/v2"
 	"sync"
-	"time"
 
 	"github.com/tidwall/btree"
 
@@ -20,15 +19,8 @@ import (
 
 // DB is a backend in memory. It is safe for concurrent use. Make one with [New].
 type DB struct {
-	// Now is the clock of the window of Batch.Dedup, which uses only the differences between
-	// readings. It must not go back; time.Now, with its monotonic readings, does not. It is
-	// called with a lock held and must not call the DB. Set it before the first use of the DB.
-	// Defaults to time.Now.
-	Now func() time.Time
-
 	incarnation uint64
 
-	began   time.Time // the first reading of Now
 	mu      sync.Mutex
 	closed  bool
 	life    uint64 // raised by Close: a handle of an earlier life stays closed
@@ -38,7 +30,6 @@ type DB struct {
 	index   btree.Map[string, *row]      // by index key and position
 	due     btree.Map[string, store.Due] // by position
 	audit   []store.AuditEntry
-	window  *store.Window
 	ofTasks store.Watchers[store.TaskID]
 	ofRows  store.Watchers[string]
 }
@@ -76,19 +67,7 @@ func (p place) append(dst []byte) []byte {
 }
 
 // New returns an empty, open DB.
-func New() *DB { return newWithWindow(0) }
-
-// newWithWindow is New for tests that fill the window of Batch.Dedup: the window
-// remembers size messages. 0 means [store.WindowSize].
-func newWithWindow(size int) *DB {
-	return &DB{
-		Now:         time.Now,
-		incarnation: rand.Uint64(),
-
-		tasks:  make(map[store.TaskID]*task),
-		window: store.NewWindow(size),
-	}
-}
+func New() *DB { return &DB{incarnation: rand.Uint64(), tasks: make(map[store.TaskID]*task)} }
 
 // Handle returns a new handle with an epoch above all earlier ones, or
 // store.ErrClosed.
@@ -181,15 +160,6 @@ func (db *DB) find(s store.Scope, id store.TaskID) (*task, error) {
 		return t, nil
 	}
 	return nil, store.ErrNotFound
-}
-
-// ran returns how long the DB has been in use.
-func (db *DB) ran() time.Duration {
-	now := db.Now()
-	if db.began.IsZero() {
-		db.began = now
-	}
-	return now.Sub(db.began)
 }
 
 // owner returns the owner of p.

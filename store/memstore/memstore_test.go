@@ -1,10 +1,7 @@
 package memstore
 
 import (
-	"errors"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	"a2a-server/store"
 	"a2a-server/store/storetest"
@@ -12,19 +9,10 @@ import (
 
 func TestStore(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, func(*testing.T) storetest.Backend {
-		b := backend{newWithWindow(storetest.Window), new(atomic.Int64)}
-		b.Now = func() time.Time { return time.Unix(0, b.elapsed.Load()) }
-		return b
-	})
+	storetest.Run(t, func(*testing.T) storetest.Backend { return backend{New()} })
 }
 
-type backend struct {
-	*DB
-	elapsed *atomic.Int64 // ns
-}
-
-func (b backend) Elapse(d time.Duration) { b.elapsed.Add(int64(d)) }
+type backend struct{ *DB }
 
 func (b backend) Reopen() error {
 	if err := b.Close(); err != nil {
@@ -39,7 +27,6 @@ func (b backend) Rebuild() error { return b.Reopen() }
 
 var (
 	alice = store.Owner("acme", "alice")
-	eve   = store.Owner("other", "alice")
 )
 
 func open(t *testing.T) (*DB, store.Handle) {
@@ -73,49 +60,6 @@ func must(t *testing.T, c *store.Commit) store.Receipt {
 		t.Fatalf("Wait() = %v", err)
 	}
 	return r
-}
-
-func wantDuplicate(t *testing.T, c *store.Commit, first store.TaskID) {
-	t.Helper()
-	var dup *store.DuplicateError
-	if _, err := c.Wait(); !errors.As(err, &dup) || dup.Task != first {
-		t.Errorf("Wait() = %v, want a duplicate of %s", err, first)
-	}
-}
-
-func TestDedupWindow(t *testing.T) {
-	t.Parallel()
-	now := time.Unix(1_000_000, 0)
-	db, h := open(t)
-	db.Now = func() time.Time { return now }
-	send := func(owner store.Scope) *store.Batch {
-		b := create(owner)
-		b.Dedup = store.Hash{1}
-		return b
-	}
-	first := send(alice)
-	must(t, h.Append(t.Context(), first))
-	now = now.Add(store.WindowAge - time.Second)
-	wantDuplicate(t, h.Append(t.Context(), send(eve)), first.Task) // whoever sends it
-	_ = db.Close()
-	db.Reopen()
-	h = newHandle(t, db)
-	wantDuplicate(t, h.Append(t.Context(), send(alice)), first.Task)
-
-	now = now.Add(time.Second)
-	second := send(alice)
-	second.Change.Phase = store.Final
-	must(t, h.Append(t.Context(), second))
-	wantDuplicate(t, h.Append(t.Context(), send(alice)), second.Task)
-
-	if err := h.Delete(t.Context(), alice, second.Task, nil); err != nil {
-		t.Fatalf("Delete() = %v", err)
-	}
-	wantDuplicate(t, h.Append(t.Context(), send(alice)), second.Task) // deleting does not make it run again
-	now = now.Add(store.WindowAge)
-	if db.window.Find(store.Hash{}, db.ran()); db.window.Len() != 0 {
-		t.Errorf("%d messages are remembered forever", db.window.Len())
-	}
 }
 
 // Of a task that was deleted nothing is kept, but the audit.

@@ -156,7 +156,7 @@ func (h *handle) Rows(ctx context.Context, s store.Scope, q store.RowQuery) (sto
 		if !s.Covers(h.db.owner(r.id.in)) || !selects(q, s, r.id) {
 			continue
 		}
-		one := store.Row{Kind: r.id.kind, Task: r.id.in.task, Context: r.id.in.context, Key: []byte(r.id.key), IndexKey: r.indexKey(q.Index, position)}
+		one := store.Row{Kind: r.id.kind, Task: r.id.in.task, Owner: h.db.owner(r.id.in), Context: r.id.in.context, Key: []byte(r.id.key), IndexKey: r.indexKey(q.Index, position)}
 		if !q.Keys {
 			one.Rev, one.Value = r.rev, r.value
 		}

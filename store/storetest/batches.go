@@ -50,8 +50,6 @@ func with(b *store.Batch, parts ...any) *store.Batch {
 			b.Scope = p
 		case store.TaskID:
 			b.Task = p
-		case store.Hash:
-			b.Dedup = p
 		case fence:
 			b.Fence = new(uint64(p))
 		case *store.Snapshot:
@@ -70,7 +68,7 @@ func moveTo(id store.TaskID, rev uint64, phase store.Phase) *store.Batch {
 
 // rich is a task that has something of everything.
 func rich(owner store.Scope, phase store.Phase) *store.Batch {
-	return with(createIn(phase, owner, mixed(5, "rich")...), put("kind", "key", 0, "value", indexed("index", "entry")), dueAt(50, "key", "payload"), "entry", newHash())
+	return with(createIn(phase, owner, mixed(5, "rich")...), put("kind", "key", 0, "value", indexed("index", "entry")), dueAt(50, "key", "payload"), "entry")
 }
 
 // create is a Live task of owner; a case changes the fields under test.
@@ -133,8 +131,6 @@ func dueAt(t store.Millis, key, payload string) store.DueChange {
 func dueGone(t store.Millis, key string) store.DueChange {
 	return store.DueChange{Time: t, Kind: "due", Key: []byte(key), Delete: true}
 }
-
-func newHash() store.Hash { return store.Hash(store.NewTaskID()) }
 
 func public(format string, args ...any) store.Event {
 	return store.Event{Public: true, Kind: "wire", Time: 1000, Data: fmt.Appendf(nil, format, args...)}

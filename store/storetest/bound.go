@@ -129,31 +129,3 @@ func testBoundsInOneQueue(t *testing.T, f *fixture) {
 	}
 	checkCommits(t, queue(rows...), []bool{true, true, false, true, true, false}, full(limit))
 }
-
-// A message that was sent before has its answer, also when there is no room for another.
-func testBoundedDuplicate(t *testing.T, f *fixture) {
-	b := with(createParked(1, "crowded"), newHash())
-	f.append(t, b)
-	for range 2 {
-		for _, bound := range []struct {
-			parked  uint32
-			disk    store.Disk
-			refused func(error) error
-		}{
-			{parked: 1, refused: crowded(1, 1)},
-			{disk: store.Disk{Owner: 1}, refused: fullDisk},
-			{disk: store.Disk{All: 1}, refused: fullDisk},
-			{disk: store.Disk{Owner: 1, All: 1}, refused: fullDisk},
-		} {
-			for key, refused := range map[store.Hash]func(error) error{b.Dedup: duplicateOf(b.Task), newHash(): bound.refused} {
-				again := with(createParked(bound.parked, "crowded"), key)
-				again.Disk = bound.disk
-				_, err := do(t.Context(), f.next(), again)
-				if err := refused(err); err != nil {
-					t.Error(err)
-				}
-			}
-		}
-		f.reopen(t)
-	}
-}

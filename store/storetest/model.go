@@ -17,7 +17,6 @@ type model struct {
 	rows  map[rowKey]modelRow
 	due   map[dueKey]string
 	audit []store.AuditEntry
-	keys  map[store.Hash]store.TaskID
 }
 
 type modelTask struct {
@@ -58,8 +57,7 @@ type dueKey struct {
 	kind, key string
 }
 
-// outcome is the expected result of Wait; err is a sentinel, a *DuplicateError, a *ParkedError
-// or a *ContextRowsError.
+// outcome is the expected result of Wait; err is a sentinel, a *ParkedError or a *ContextRowsError.
 type outcome struct {
 	receipt store.Receipt
 	err     error
@@ -70,7 +68,6 @@ func emptyModel() model {
 		tasks: map[store.TaskID]*modelTask{},
 		rows:  map[rowKey]modelRow{},
 		due:   map[dueKey]string{},
-		keys:  map[store.Hash]store.TaskID{},
 	}
 }
 
@@ -100,26 +97,22 @@ func (m *model) apply(b *store.Batch, epoch uint64) outcome {
 	}
 	var task *modelTask
 	if b.Rev != nil && *b.Rev == 0 {
-		first, duplicate := m.keys[b.Dedup]
 		switch {
 		case b.Scope.IsZero():
 			return outcome{err: store.ErrNotFound}
 		case m.tasks[b.Task] != nil:
 			return outcome{err: store.ErrConflict}
-		case duplicate:
-			return outcome{err: &store.DuplicateError{Task: first}}
+		case foreign(b.Scope, b):
+			return outcome{err: store.ErrInvalid}
 		case !m.rowsFit(b.Scope, "", b):
 			return outcome{err: store.ErrConflict}
 		}
 		if open := m.open(b.Scope, b.Change.Context); b.Parked > 0 && open >= int64(b.Parked) {
 			return outcome{err: &store.ParkedError{Open: open, Limit: b.Parked}}
 		}
-		task = &modelTask{header: store.Header{Task: b.Task, Owner: b.Scope, Context: b.Change.Context, Message: b.Dedup, Fence: 1}}
+		task = &modelTask{header: store.Header{Task: b.Task, Owner: b.Scope, Context: b.Change.Context, Fence: 1}}
 		m.tasks[b.Task] = task
 		m.ids = append(m.ids, b.Task)
-		if !b.Dedup.IsZero() {
-			m.keys[b.Dedup] = b.Task
-		}
 	} else {
 		if task = m.find(b.Scope, b.Task); task == nil {
 			return outcome{err: store.ErrNotFound}
@@ -155,14 +148,19 @@ func (m *model) refuses(task *modelTask, b *store.Batch) error {
 	if h.Context == "" && slices.ContainsFunc(b.Rows, func(c store.RowChange) bool { return c.OfContext }) {
 		return store.ErrInvalid
 	}
-	foreign := func(of store.Scope) bool { return !of.IsZero() && of != h.Owner }
-	if slices.ContainsFunc(b.Rows, func(c store.RowChange) bool { return foreign(c.Of) }) || slices.ContainsFunc(b.Needs, func(n store.RowRef) bool { return n.Of != h.Owner }) {
+	if foreign(h.Owner, b) {
 		return store.ErrInvalid
 	}
 	if !m.rowsFit(h.Owner, h.Context, b) {
 		return store.ErrConflict
 	}
 	return m.contextRowsFit(h, b)
+}
+
+// foreign reports whether b changes or needs rows of another owner than its task's.
+func foreign(owner store.Scope, b *store.Batch) bool {
+	return slices.ContainsFunc(b.Rows, func(c store.RowChange) bool { return !c.Of.IsZero() && c.Of != owner }) ||
+		slices.ContainsFunc(b.Needs, func(n store.RowRef) bool { return n.Of != owner })
 }
 
 // contextRowsFit checks the bound of b on the rows of its task's context.
@@ -345,9 +343,6 @@ func (m *model) delete(s store.Scope, id store.TaskID, audit []byte) error {
 
 // differs explains how the outcome of a batch differs from the model's.
 func (want outcome) differs(r store.Receipt, err error) error {
-	if dup, ok := errors.AsType[*store.DuplicateError](want.err); ok {
-		return duplicateOf(dup.Task)(err)
-	}
 	if full, ok := errors.AsType[*store.ParkedError](want.err); ok {
 		return crowded(full.Open, full.Limit)(err)
 	}

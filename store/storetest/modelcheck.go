@@ -97,7 +97,7 @@ func (m *modelRun) checkRows(t *testing.T, h store.Handle) {
 		for k, r := range m.rows {
 			if k.kind == q.Kind && s.Covers(k.owner) && selects(k, r) {
 				r := row(k.task, k.kind, k.key, r.rev, r.value)
-				r.Context = k.context
+				r.Owner, r.Context = k.owner, k.context
 				want = append(want, r)
 			}
 		}

@@ -143,10 +143,6 @@ func (m *modelRun) deleteOne(t *testing.T, i int) {
 	if err := m.f.h[i].Delete(t.Context(), s, id, audit); !errors.Is(err, want) {
 		t.Fatalf("step %d: Delete() = %v, want %v", m.step, err, want)
 	}
-	if task := m.tasks[id]; task.deleted {
-		// How long the window remembers a task that was deleted is not fixed.
-		delete(m.keys, task.header.Message)
-	}
 }
 
 // scope returns a scope, mostly with the rights for its use.
@@ -260,24 +256,10 @@ func (m *modelRun) createBatch() *store.Batch {
 		b.Change.Status = nil
 	case 4:
 		b.Change.Context = string(make([]byte, store.MaxContext+1))
-	case 5, 6:
-		m.duplicate(b)
-	case 7, 8, 9:
-		b.Dedup = newHash()
+	case 5, 6, 7, 8:
+		m.ofOwner(b, b.Scope)
 	}
 	return b
-}
-
-// duplicate makes b a second create of an earlier message, wrong in that alone.
-func (m *modelRun) duplicate(b *store.Batch) {
-	for i := range b.Rows {
-		b.Rows[i].IfRev = store.Any
-	}
-	for _, id := range m.ids {
-		if key := m.tasks[id].header.Message; m.keys[key] == id && !key.IsZero() && (b.Dedup.IsZero() || m.chance(2)) {
-			b.Dedup = key
-		}
-	}
 }
 
 // ofOwner adds a row of the task's owner, or the need for one, mostly valid.
@@ -361,8 +343,6 @@ func (m *modelRun) taskBatch(id store.TaskID) *store.Batch {
 		b.Rows = append(b.Rows, store.RowChange{Kind: "kind", Key: []byte("a"), IfRev: store.Any, OfContext: true}) // the task may have no context
 	case 0:
 		b.Change.Context = "context"
-	case 1:
-		b.Dedup = newHash()
 	case 2:
 		b.Change.Phase = 4
 	case 3:

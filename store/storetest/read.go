@@ -204,8 +204,9 @@ func mustRows(t *testing.T, r store.Handle, s store.Scope, q store.RowQuery) []s
 	return rows
 }
 
+// row is a row of alice's, or of a task of hers.
 func row(id store.TaskID, kind, key string, rev uint64, value string) store.Row {
-	return store.Row{Kind: kind, Task: id, Key: []byte(key), Rev: rev, Value: []byte(value)}
+	return store.Row{Kind: kind, Task: id, Owner: alice(), Key: []byte(key), Rev: rev, Value: []byte(value)}
 }
 
 // dueFrom reads the due rows after a position, page by page, and returns them with
@@ -266,7 +267,8 @@ func sortDue(rows []store.Due) []store.Due {
 func sortRows(rows []store.Row) []store.Row {
 	rows = slices.Clone(rows)
 	slices.SortFunc(rows, func(a, b store.Row) int {
-		return cmp.Or(cmp.Compare(a.Kind, b.Kind), bytes.Compare(a.Task[:], b.Task[:]), cmp.Compare(a.Context, b.Context), bytes.Compare(a.Key, b.Key),
+		owner, other := a.Owner.Key(), b.Owner.Key()
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), bytes.Compare(owner[:], other[:]), bytes.Compare(a.Task[:], b.Task[:]), cmp.Compare(a.Context, b.Context), bytes.Compare(a.Key, b.Key),
 			cmp.Compare(a.Rev, b.Rev), bytes.Compare(a.Value, b.Value))
 	})
 	return rows

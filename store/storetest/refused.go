@@ -31,7 +31,6 @@ func testInvalid(t *testing.T, f *fixture) {
 		{"rows create", "with fence", func(b *store.Batch) { b.Fence = new(uint64(1)) }},
 		{"rows aside", "with events", func(b *store.Batch) { b.Events = never }},
 		{"rows aside create", "with a snapshot", func(b *store.Batch) { b.Snapshot = &store.Snapshot{} }},
-		{"rows chunks aside change", "with a key", func(b *store.Batch) { b.Dedup = newHash() }},
 		{"rows chunks aside change", "with a bound of parked tasks", func(b *store.Batch) { b.Parked = 1 }},
 		{"rows chunks aside change", "with a bound of an owner's disk", func(b *store.Batch) { b.Disk.Owner = 1 }},
 		{"rows chunks aside change", "with a bound of the disk", func(b *store.Batch) { b.Disk.All = 1 }},
@@ -127,6 +126,7 @@ func testLargest(t *testing.T, f *fixture) {
 	mustAppend(t, f.h[0], b)
 	mustAppend(t, f.h[1], with(scopeRows(owner), parts...))
 	ofTask, ofScope := row(b.Task, name, key, 1, value), row(store.TaskID{}, name, key, 1, value)
+	ofTask.Owner, ofScope.Owner = owner, owner
 	for round := range 2 {
 		h := f.h[round]
 		checkEvents(t, "Read()", numbered(b.Events...), mustLog(t, h, owner, b.Task, store.After(0), store.Limit{}).Events)

@@ -48,7 +48,7 @@ func (f *fixture) checkRow(t *testing.T, name string, q store.RowQuery, rev uint
 	t.Helper()
 	var want []store.Row
 	if rev > 0 {
-		want = append(want, store.Row{Kind: q.Kind, Task: q.Task, Context: q.Context, Key: []byte("key"), Rev: rev, Value: []byte(value)})
+		want = append(want, store.Row{Kind: q.Kind, Task: q.Task, Owner: alice(), Context: q.Context, Key: []byte("key"), Rev: rev, Value: []byte(value)})
 	}
 	f.checkRows(t, alice(), q, want...)
 	q.Key = []byte("key")
@@ -190,6 +190,11 @@ func testAwkwardKeys(t *testing.T, f *fixture) {
 // checkRows compares the rows of q as both handles read them, in order.
 func (f *fixture) checkRows(t *testing.T, s store.Scope, q store.RowQuery, want ...store.Row) {
 	t.Helper()
+	for i := range want {
+		if s.IsOwner() {
+			want[i].Owner = s // else alice
+		}
+	}
 	for _, h := range f.h {
 		same(t, want, mustRows(t, h, s, q), "%+v: Rows(%+v)", s, q)
 	}
@@ -222,7 +227,7 @@ func testSmallPages(t *testing.T, f *fixture) {
 
 		var got, want []store.Row
 		for _, key := range keys {
-			one := store.Row{Kind: "kind", Task: b.Task, Key: []byte(key)}
+			one := store.Row{Kind: "kind", Task: b.Task, Owner: alice(), Key: []byte(key)}
 			if q.Index != "" {
 				one.IndexKey = []byte("x" + key)
 			}

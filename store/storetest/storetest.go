@@ -11,7 +11,6 @@ package storetest
 
 import (
 	"testing"
-	"time"
 
 	"a2a-server/store"
 )
@@ -25,14 +24,9 @@ type Backend interface {
 	Reopen() error
 	// Rebuild is Reopen, and makes everything derived (indexes) anew from headers and rows.
 	Rebuild() error
-	// Elapse advances the clock of the window of Batch.Dedup, and no other.
-	Elapse(d time.Duration)
 	// Close closes the backend with its handles.
 	Close() error
 }
-
-// Window is how many messages a [Backend]'s window of Batch.Dedup must remember.
-const Window = 2000
 
 // Run runs the whole suite, in parallel. open returns a new, empty backend for each
 // case; the suite closes it.
@@ -67,17 +61,12 @@ func Run(t *testing.T, open func(t *testing.T) Backend) {
 		{"decision/one of fifty wins with the rev read again", testOneRetriedDecisionWins},
 		{"decision/one of fifty wins in one queue", testOneQueuedDecisionWins},
 		{"decision/one of fifty puts a row of a scope", testOneScopeRowWins},
-		{"dedup/a duplicate names the first task", testDuplicate},
-		{"dedup/at once and in one queue", testConcurrentDuplicates},
-		{"dedup/a failed create leaves no key", testFailedDedup},
-		{"dedup/an hour", testDedupHour},
-		{"dedup/whatever the clock says", testDedupClock},
-		{"dedup/one owner flushes nobody else", testDedupFlood},
-		{"dedup/a row of the message outlives the window", testMessageRow},
+		{"message/creates only its first task", testMessage},
+		{"message/at once and in one queue", testMessageAtOnce},
+		{"message/a failed create leaves no row", testMessageFailed},
 		{"bound/parked: what counts", testParked},
 		{"bound/at once", testBoundsAtOnce},
 		{"bound/in one queue", testBoundsInOneQueue},
-		{"bound/a duplicate is none too many", testBoundedDuplicate},
 		{"disk/what an owner uses", testDiskOfOwner},
 		{"disk/many tasks", testDiskOfManyTasks},
 		{"disk/the store as a whole", testDiskOfAll},

@@ -27,6 +27,7 @@ type core struct {
 	reserved   *share.Shares[store.Scope] // bytes of memory, by ReadReservations
 	observers  observers
 	audits     store.Watchers[struct{}]
+	messages   messageRows
 }
 
 // Processor waits until a caller may use a processor for a long computation. Call end once to

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -16,44 +18,62 @@ import (
 	"a2a-server/task/internal/fold"
 )
 
-// repeats returns the task that the message with this hash has created, unless the task ended more than
-// [store.WindowAge] ago. false: the message is new.
-func (c *core) repeats(ctx context.Context, scope store.Scope, message store.Hash) (store.TaskID, bool, error) {
-	for q := (store.RowQuery{Kind: task.RowMessage, Index: task.IndexMessage, Prefix: message[:], Keys: true}); ; {
-		page, err := c.env.Store.Rows(ctx, scope, q)
-		if err != nil {
-			return store.TaskID{}, false, fmt.Errorf("look up the task of a message: %w", err)
-		}
-		for i := range page.Rows {
-			id := page.Rows[i].Task
-			if over, err := c.messageOver(ctx, id); err != nil || !over {
-				return id, err == nil, err
-			}
-		}
-		if q.Cursor = page.Next; q.Cursor == "" {
-			return store.TaskID{}, false, nil
-		}
-	}
+// messageRows is what an engine knows of the rows of messages.
+type messageRows struct {
+	// removals counts the rows that were to be removed. A row that is put anew has a rev that it had before, so
+	// a send replaces a row only if none was removed since it was read.
+	removals atomic.Uint64
+
+	rests atomic.Bool // the last sweep was less than forgetAfter ago
+
+	sweep sync.Mutex     // held by ForgetMessages; guards the fields below
+	swept bool           // there was a sweep
+	ended []store.TaskID // the tasks that had ended then, sorted; at most maxEnded
 }
 
-// messageOver reports whether the message that created a task does not find it any more: the task is gone,
-// or ended at least [store.WindowAge] ago. A damaged task may not have ended.
-func (c *core) messageOver(ctx context.Context, id store.TaskID) (bool, error) {
-	h, err := c.header(ctx, store.System(), id)
+const (
+	// forgetAfter is how long the process runs, at least, between two sweeps of messages.
+	forgetAfter = time.Hour
+	// forgetAtStart is how long ago tasks have ended, by the clock, whose messages the first sweep removes.
+	forgetAtStart = 24 * time.Hour
+	// maxEnded bounds the memory of a sweep to 16 MiB. The messages of other tasks wait for a later sweep.
+	maxEnded = 1 << 20
+)
+
+// sentBefore returns the task that a message has created, zero if there is none or it is gone, and the rev of
+// the row of the message. A damaged task has been created.
+func (c *core) sentBefore(ctx context.Context, owner store.Scope, message [16]byte) (id store.TaskID, rev uint64, _ error) {
+	page, err := c.env.Store.Rows(ctx, owner, store.RowQuery{Kind: task.RowMessage, Key: message[:]})
+	if err != nil {
+		return store.TaskID{}, 0, fmt.Errorf("look up the task of a message: %w", err)
+	}
+	if len(page.Rows) == 0 {
+		return store.TaskID{}, 0, nil
+	}
+	id = task.MessageTask(&page.Rows[0])
+	_, err = c.header(ctx, store.System(), id)
 	switch {
 	case errors.Is(err, task.ErrTaskNotFound):
-		return true, nil
-	case errors.Is(err, ErrDataLoss):
-		return false, nil
-	case err != nil:
-		return false, err
+		id = store.TaskID{}
+	case err != nil && !errors.Is(err, ErrDataLoss):
+		return store.TaskID{}, 0, fmt.Errorf("read the task of a message: %w", err)
 	}
-	return h.Phase == store.Final && c.env.Now().Sub(h.StatusTime.Time()) >= store.WindowAge, nil
+	return id, page.Rows[0].Rev, nil
 }
 
-// ForgetMessages removes the rows of messages that find their tasks no more, of all owners. Each removal is
-// a batch of its own, so an interrupted call leaves the rest to the next.
+// ForgetMessages removes the rows of messages, of all owners, whose tasks are gone or had ended at the last call:
+// messages find their tasks for an hour of running time after the end, whatever the clock says. A call less than
+// an hour of running time after the last one does nothing. The first call removes the rows of tasks that ended a
+// day ago by the clock, because it is unknown how long processes have run since. An interrupted call leaves the
+// rest to the next.
 func (t *Tasks) ForgetMessages(ctx context.Context) error {
+	m := &t.core.messages
+	if m.rests.Load() || !m.sweep.TryLock() {
+		return nil
+	}
+	defer m.sweep.Unlock()
+	dayAgo := t.core.env.Now().Add(-forgetAtStart)
+	var ended []store.TaskID
 	for q := (store.RowQuery{Kind: task.RowMessage, Limit: 500}); ; {
 		page, err := t.core.env.Store.Rows(ctx, store.System(), q)
 		if err != nil {
@@ -62,26 +82,47 @@ func (t *Tasks) ForgetMessages(ctx context.Context) error {
 		var removals []*store.Commit
 		for i := range page.Rows {
 			row := &page.Rows[i]
-			over, err := t.core.messageOver(ctx, row.Task)
-			if err != nil {
+			if row.Damaged {
+				continue
+			}
+			id := task.MessageTask(row)
+			h, err := t.core.header(ctx, store.System(), id)
+			switch _, had := slices.BinarySearchFunc(m.ended, id, compareIDs); {
+			case errors.Is(err, task.ErrTaskNotFound):
+			case errors.Is(err, ErrDataLoss):
+				continue // it may not have ended
+			case err != nil:
 				return fmt.Errorf("read the task of a message: %w", err)
+			case h.Phase != store.Final:
+				continue
+			case !had && (m.swept || !h.StatusTime.Time().Before(dayAgo)):
+				if len(ended) < maxEnded {
+					ended = append(ended, id)
+				}
+				continue
 			}
-			if over {
-				removals = append(removals, t.core.env.Store.Append(ctx, &store.Batch{
-					Scope: store.System(), Task: row.Task, Rows: []store.RowChange{{Kind: row.Kind, Key: row.Key, IfRev: row.Rev, Delete: true}},
-				}))
-			}
+			m.removals.Add(1)
+			removals = append(removals, t.core.env.Store.Append(ctx, &store.Batch{
+				Scope: row.Owner, Rows: []store.RowChange{{Kind: row.Kind, Key: row.Key, IfRev: row.Rev, Delete: true}},
+			}))
 		}
 		for _, c := range removals {
-			if _, err := c.Wait(); err != nil && !errors.Is(err, store.ErrNotFound) && !errors.Is(err, store.ErrConflict) {
+			if _, err := c.Wait(); err != nil && !errors.Is(err, store.ErrConflict) {
 				return fmt.Errorf("remove a message: %w", err)
 			}
 		}
 		if q.Cursor = page.Next; q.Cursor == "" {
-			return nil
+			break
 		}
 	}
+	slices.SortFunc(ended, compareIDs)
+	m.ended, m.swept = ended, true
+	m.rests.Store(true)
+	t.core.env.After(forgetAfter, func() { m.rests.Store(false) })
+	return nil
 }
+
+func compareIDs(a, b store.TaskID) int { return bytes.Compare(a[:], b[:]) }
 
 // maxWaiting is how many tasks [core.waiting] returns.
 const maxWaiting = 5

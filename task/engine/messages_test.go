@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"a2a-server/auth"
 	"a2a-server/store"
 	"a2a-server/task"
+	"a2a-server/task/engine"
 )
 
 // repeated sends a message again, and checks that it finds its task.
@@ -29,8 +31,8 @@ func (w *world) repeated(m *a2a.Message, id a2a.TaskID) {
 	}
 }
 
-// A message finds its task as long as the task waits and for an hour after its end, also after a crash
-// and beyond the hour of the store's window; then it creates another task.
+// A message finds its task as long as the task waits and until it is forgotten after the end, also after a crash;
+// then it creates another task.
 func TestMessageFindsItsTask(t *testing.T) {
 	eachDisk(t, func(t *testing.T, w *world) {
 		k := w.killer()
@@ -66,54 +68,135 @@ func TestMessageFindsItsTask(t *testing.T) {
 		w.must(w.engine.Tasks().ForgetMessages(w.ctx()))
 		w.repeated(m, first.ID)
 		w.wantRuns("transfer", 1)
-		pass(2 * time.Hour) // the window of the store counts from its last start
+		pass(time.Hour)
+		w.repeated(m, first.ID)
+		w.must(w.engine.Tasks().ForgetMessages(w.ctx()))
 		sent, err := w.sendAs(alice, m)
 		if err != nil || sent.Duplicate || sent.Task.String() == string(first.ID) {
-			t.Fatalf("Send() an hour after the end = %+v, %v, want a new task", sent, err)
+			t.Fatalf("Send() of a forgotten message = %+v, %v, want a new task", sent, err)
 		}
 		w.repeated(m, a2a.TaskID(sent.Task.String()))
 	})
 }
 
-// pairing is a store in which two look-ups of messages end only when both have begun.
-type pairing struct {
+// interposed is a store with a step before its creates, or after its look-ups of messages; nil: none.
+type interposed struct {
 	store.Handle
-	both *sync.WaitGroup
+	before, after func()
 }
 
-func (p pairing) Rows(ctx context.Context, s store.Scope, q store.RowQuery) (store.RowPage, error) {
-	if q.Kind == task.RowMessage {
-		defer p.both.Wait()
-		defer p.both.Done()
+func (h interposed) Append(ctx context.Context, b *store.Batch) *store.Commit {
+	if b.Creates() && h.before != nil {
+		h.before()
 	}
-	return p.Handle.Rows(ctx, s, q)
+	return h.Handle.Append(ctx, b)
 }
 
-// The same message sent twice at once, when neither finds the other, makes one task.
+func (h interposed) Rows(ctx context.Context, s store.Scope, q store.RowQuery) (store.RowPage, error) {
+	if q.Kind == task.RowMessage && q.Key != nil && h.after != nil {
+		defer h.after()
+	}
+	return h.Handle.Rows(ctx, s, q)
+}
+
+// sendsTwice sends a message twice at once, and checks that both find the same task, which it returns.
+func (w *world) sendsTwice(m *a2a.Message) a2a.TaskID {
+	w.t.Helper()
+	var sends sync.WaitGroup
+	var ids [2]string
+	for i := range ids {
+		sends.Go(func() {
+			sent, err := w.sendAs(alice, m)
+			if err != nil {
+				w.t.Errorf("Send() = %v", err)
+				return
+			}
+			ids[i] = sent.Task.String()
+		})
+	}
+	sends.Wait()
+	synctest.Wait()
+	if ids[0] != ids[1] {
+		w.t.Errorf("the same message made %s and %s", ids[0], ids[1])
+	}
+	return a2a.TaskID(ids[0])
+}
+
+// The same message sent twice at once makes one task, also if its task was deleted before.
 func TestSameMessageAtOnce(t *testing.T) {
 	eachDisk(t, func(t *testing.T, w *world) {
-		var both, sends sync.WaitGroup
-		both.Add(2)
-		w.wrap = func(h store.Handle) store.Handle { return pairing{h, &both} }
+		var both sync.WaitGroup
+		var creates atomic.Int32
+		w.wrap = func(h store.Handle) store.Handle {
+			return interposed{h, func() {
+				if creates.Add(1) <= 2 {
+					both.Done()
+					both.Wait()
+				}
+			}, nil}
+		}
 		w.start()
 		m := w.calls("write", args{"amount": 1, "to": "bob"})
-		var ids [2]string
-		for i := range ids {
-			sends.Go(func() {
-				sent, err := w.sendAs(alice, m)
-				if err != nil {
-					t.Errorf("Send() = %v", err)
-					return
-				}
-				ids[i] = sent.Task.String()
-			})
-		}
-		sends.Wait()
-		synctest.Wait()
-		if ids[0] != ids[1] {
-			t.Errorf("the same message made %s and %s", ids[0], ids[1])
-		}
+		both.Add(2)
+		first := w.sendsTwice(m)
 		w.wantRuns("write", 1)
+		w.must(w.engine.Tasks().Delete(w.ctx(), alice, string(first)))
+		both.Add(2)
+		creates.Store(0)
+		if second := w.sendsTwice(m); second == first {
+			t.Errorf("the message finds %s, which is deleted", first)
+		}
+		w.wantRuns("write", 2)
+	})
+}
+
+// A send that has found a deleted task creates none if meanwhile the message was forgotten and sent again: its row
+// is then as it was.
+func TestMessageForgottenMeanwhile(t *testing.T) {
+	eachDisk(t, func(t *testing.T, w *world) {
+		var meanwhile func()
+		w.wrap = func(h store.Handle) store.Handle {
+			return interposed{h, nil, func() {
+				if f := meanwhile; f != nil {
+					meanwhile = nil
+					f()
+				}
+			}}
+		}
+		w.start()
+		m := w.calls("write", args{"amount": 1, "to": "bob"})
+		w.must(w.engine.Tasks().Delete(w.ctx(), alice, string(w.send(m).ID)))
+		var second *engine.Sent
+		meanwhile = func() {
+			var err error
+			w.must(w.engine.Tasks().ForgetMessages(w.ctx()))
+			second, err = w.sendAs(alice, m)
+			w.must(err)
+		}
+		third, err := w.sendAs(alice, m)
+		w.must(err)
+		if second.Duplicate || !third.Duplicate || third.Task != second.Task {
+			t.Errorf("the message made %+v, and then %+v", second, third)
+		}
+		synctest.Wait()
+		w.wantRuns("write", 2)
+	})
+}
+
+// A message that has created a task finds it whatever a new task is refused for.
+func TestRefusedMessageFindsItsTask(t *testing.T) {
+	eachDisk(t, func(t *testing.T, w *world) {
+		w.cfg.Limits.Parked = 1
+		w.start()
+		m := w.calls("transfer", args{"amount": 1, "to": "bob"})
+		m.ContextID = "talk"
+		first := w.send(m)
+		other := w.calls("transfer", args{"amount": 2, "to": "bob"})
+		other.ContextID = "talk"
+		if sent, err := w.sendAs(alice, other); err == nil {
+			t.Errorf("Send() of another message = %+v, want that the context is full", sent)
+		}
+		w.repeated(m, first.ID)
 	})
 }
 
@@ -125,29 +208,53 @@ func (w *world) messages() int {
 	return len(page.Rows)
 }
 
-// The sweep removes the messages of tasks that ended an hour ago, and no other; a deletion removes those of
-// its task.
+// ForgetMessages removes the messages of deleted tasks, and of tasks that had ended at the last call, an hour of
+// running time ago or longer, whatever the clock says.
 func TestForgetMessages(t *testing.T) {
 	eachDisk(t, func(t *testing.T, w *world) {
+		var ahead atomic.Int64
+		w.cfg.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
 		w.start()
-		waits, ends, deleted := w.send(w.calls("transfer", args{"amount": 1, "to": "bob"})), w.send(w.calls("echo", args{})), w.send(w.calls("echo", args{"n": 1}))
+		forget := func(want int) {
+			t.Helper()
+			w.must(w.engine.Tasks().ForgetMessages(w.ctx()))
+			if n := w.messages(); n != want {
+				t.Errorf("%d messages are kept, want %d", n, want)
+			}
+		}
+		waits, _, deleted := w.send(w.calls("transfer", args{"amount": 1, "to": "bob"})), w.send(w.calls("echo", args{})), w.send(w.calls("echo", args{"n": 1}))
 		w.must(w.engine.Tasks().Delete(w.ctx(), alice, string(deleted.ID)))
+		forget(2)
+		ahead.Store(int64(25 * time.Hour))
 		pass(time.Hour - time.Second)
-		w.must(w.engine.Tasks().ForgetMessages(w.ctx()))
-		if n := w.messages(); n != 2 {
-			t.Errorf("%d messages are kept, want those of %s and %s", n, waits.ID, ends.ID)
-		}
+		forget(2)
+		ahead.Store(int64(-25 * time.Hour))
 		pass(time.Second)
-		rev := w.header(ends.ID).Rev
-		w.must(w.engine.Tasks().ForgetMessages(w.ctx()))
-		if n := w.messages(); n != 1 || w.header(ends.ID).Rev != rev {
-			t.Errorf("%d messages are kept an hour after the end, want that of %s", n, waits.ID)
-		}
-		w.must(w.engine.Tasks().Cancel(w.ctx(), alice, string(waits.ID)))
+		forget(1)
+		w.must(w.engine.Tasks().Cancel(w.ctx(), alice, string(waits.ID))) // a day ago, by the clock
+		ahead.Store(0)
 		pass(time.Hour)
-		w.must(w.engine.Tasks().ForgetMessages(w.ctx()))
-		if n := w.messages(); n != 0 {
-			t.Errorf("%d messages are kept", n)
+		forget(1)
+		pass(time.Hour)
+		forget(0)
+	})
+}
+
+// The first call of a process removes the messages of tasks that ended a day ago, so that processes that run less
+// than an hour forget, too.
+func TestForgetMessagesAtStart(t *testing.T) {
+	eachDisk(t, func(t *testing.T, w *world) {
+		k := w.killer()
+		w.start()
+		w.send(w.calls("echo", args{}))
+		for _, want := range []int{1, 1, 0} {
+			pass(12*time.Hour - time.Second)
+			k.crash()
+			pass(time.Second)
+			w.must(w.engine.Tasks().ForgetMessages(w.ctx()))
+			if n := w.messages(); n != want {
+				t.Errorf("%d messages are kept, want %d", n, want)
+			}
 		}
 	})
 }

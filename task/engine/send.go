@@ -86,17 +86,41 @@ func (e *Engine) Send(ctx context.Context, s Send) (*Sent, error) {
 	return e.create(ctx, s, raw)
 }
 
-// create creates a task from a message, unless the message has created one or a restored store waits for
-// its operator.
+// create creates a task from a message, unless the message has created one.
+//
+// The batch that creates the task puts the row of the message, if it is not there: of equal messages only one
+// passes. So the row is looked up only when no task was created, for whatever reason: the answer to the message
+// may be its task. A conflict is answered after the batch that it conflicts with is durable.
 func (e *Engine) create(ctx context.Context, s Send, raw []byte) (*Sent, error) {
 	scope := ScopeFor(s.By, auth.Create)
-	if !e.env.Rules().NoIdempotency {
-		if id, repeats, err := e.repeats(ctx, scope, rules.MessageHash(s.By, raw)); err != nil {
-			return nil, tasklog.Translate(err)
-		} else if repeats {
-			return &Sent{Task: id, Duplicate: true, scope: scope}, nil
-		}
+	if e.env.Rules().NoIdempotency {
+		return e.begin(ctx, scope, s, raw, nil)
 	}
+	hash := rules.MessageHash(s.By, raw)
+	for message := (turn.Message{Key: hash[:]}); ; {
+		sent, err := e.begin(ctx, scope, s, raw, &message)
+		if err == nil && sent.Direct == nil {
+			return sent, nil
+		}
+		conflict := errors.Is(err, store.ErrConflict)
+		removals := e.messages.removals.Load()
+		first, rev, lookup := e.sentBefore(ctx, scope, hash)
+		switch {
+		case lookup != nil && (err == nil || conflict):
+			return nil, tasklog.Translate(lookup)
+		case lookup == nil && !first.IsZero():
+			return &Sent{Task: first, Duplicate: true, scope: scope}, nil
+		case !conflict || rev == 0 && message.Rev == 0:
+			return sent, err
+		}
+		// The row was removed, or its task was deleted.
+		message.Rev, message.Holds = rev, func() bool { return e.messages.removals.Load() == removals }
+	}
+}
+
+// begin creates a task from a message, unless a restored store waits for its operator. nil: the message has no
+// row.
+func (e *Engine) begin(ctx context.Context, scope store.Scope, s Send, raw []byte, message *turn.Message) (*Sent, error) {
 	if held := e.env.Held(); !held.IsZero() {
 		return nil, &rules.HeldError{Moment: held}
 	}
@@ -124,8 +148,8 @@ func (e *Engine) create(ctx context.Context, s Send, raw []byte) (*Sent, error) 
 	}
 	sent := &Sent{Task: n.ID, scope: scope}
 	var used store.Disk
-	if sent.landed, used, err = e.turns.Create(ctx, scope, n); err != nil {
-		return e.refused(sent, err)
+	if sent.landed, used, err = e.turns.Create(ctx, scope, n, message); err != nil {
+		return nil, e.refused(scope, err)
 	}
 	e.disk.look(e.env, scope, used)
 	if s.Renew != nil {
@@ -134,24 +158,20 @@ func (e *Engine) create(ctx context.Context, s Send, raw []byte) (*Sent, error) 
 	return sent, nil
 }
 
-// refused translates the store's refusal of a create: into the task that the message
-// created before, or into an error that says which limit the caller has reached.
-func (e *Engine) refused(sent *Sent, err error) (*Sent, error) {
-	if d, ok := errors.AsType[*store.DuplicateError](err); ok {
-		return &Sent{Task: d.Task, Duplicate: true, scope: sent.scope}, nil
-	}
+// refused translates the store's refusal of a create into an error that says which limit the caller has reached.
+func (e *Engine) refused(scope store.Scope, err error) error {
 	if full, ok := errors.AsType[*store.ParkedError](err); ok {
-		return nil, task.Invalid("message.contextId", "names a context with %d unfinished tasks; at most %d are allowed: answer or cancel some of them, wait until others end, or use another context", full.Open, full.Limit)
+		return task.Invalid("message.contextId", "names a context with %d unfinished tasks; at most %d are allowed: answer or cancel some of them, wait until others end, or use another context", full.Open, full.Limit)
 	}
 	if full, ok := errors.AsType[*store.DiskError](err); ok {
 		used := store.Disk{Owner: full.Used}
 		if full.All {
 			used = store.Disk{All: full.Used}
 		}
-		e.disk.look(e.env, sent.scope, used) // tasks that grow reach a limit without a new one
-		return nil, &DiskError{Used: full.Used, Limit: full.Limit, Caller: !full.All}
+		e.disk.look(e.env, scope, used) // tasks that grow reach a limit without a new one
+		return &DiskError{Used: full.Used, Limit: full.Limit, Caller: !full.All}
 	}
-	return nil, err
+	return err
 }
 
 // followUp gives a message to the task that it names.

@@ -61,7 +61,7 @@ func (c *Config) keys() []key {
 		one("planner.llm.steps", "25", setting.Count(&m.Steps, 1, setting.Unlimited), "Answers before the client is asked."),
 		one("planner.llm.task_tokens", "0", setting.Count(&m.TaskTokens, 0, setting.Unlimited), "Tokens of a task."),
 		one("planner.llm.day_tokens", "0", setting.Count(&m.DayTokens, 0, setting.Unlimited), "Tokens of a caller a day (UTC)."),
-		one("idempotency", "true", setting.Bool(&c.Idempotency), "A message sent again with the same id and content returns the same task, until an hour after its end."),
+		one("idempotency", "true", setting.Bool(&c.Idempotency), "A message sent again with the same id and content returns the same task, for at least an hour after its end."),
 		one("keywords", "true", setting.Bool(&c.Keywords), "A single word, such as yes or reject, may answer the only pending question."),
 		one("hold_siblings", "false", setting.Bool(&c.HoldSiblings), "The calls of a step start only when all of them have been decided."),
 		one("declared_gates", "ask", setting.Choice(&c.DeclaredGates, "a setting of declared_gates", AskDeclared, IgnoreDeclared), "With ignore only configured gates ask, not those that tools declare, except ask tools and request_approval."),

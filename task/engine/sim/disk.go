@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"a2a-server/store"
 	"a2a-server/store/memstore"
@@ -48,7 +47,6 @@ type queued struct {
 // NewDisk returns an empty disk, the only disk of s.
 func NewDisk(s *Scheduler) *Disk {
 	d := &Disk{s: s, db: memstore.New()}
-	d.db.Now = func() time.Time { return s.now }
 	s.disk = d
 	return d
 }

@@ -196,7 +196,7 @@ func sentBy(before, by auth.Principal) (after auth.Principal, changed bool) {
 
 // Seen reports whether a follow-up with this hash is among the newest follow-ups, which the
 // task remembers.
-func (f *Fold) Seen(hash store.Hash) bool {
+func (f *Fold) Seen(hash [16]byte) bool {
 	h := hex.EncodeToString(hash[:])
 	newest := f.Messages[max(0, len(f.Messages)-maxHashes):]
 	return slices.ContainsFunc(newest, func(m received) bool { return m.Hash == h })

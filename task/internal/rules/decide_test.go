@@ -12,7 +12,6 @@ import (
 
 	"a2a-server/approval"
 	"a2a-server/auth"
-	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/internal/rules"
 	"a2a-server/tool"
@@ -364,7 +363,7 @@ func TestFollowUpCountsOnce(t *testing.T) {
 
 func TestMessageHash(t *testing.T) {
 	t.Parallel()
-	seen := map[store.Hash]string{}
+	seen := map[[16]byte]string{}
 	for _, by := range []auth.Principal{{Subject: "ab"}, {Tenant: "a", Subject: "b"}, {Tenant: "ab"}, {Tenant: "b", Subject: "a"}} {
 		for _, raw := range []string{`{}`, `{"a":1}`, `b{}`} {
 			h := rules.MessageHash(by, []byte(raw))

@@ -54,7 +54,7 @@ func EncodeMessage(m *a2a.Message) ([]byte, error) { return event.EncodeMessage(
 
 // MessageHash returns the idempotency key of a message. raw is its JSON from
 // [EncodeMessage]: equal messages have equal bytes.
-func MessageHash(by auth.Principal, raw []byte) store.Hash {
+func MessageHash(by auth.Principal, raw []byte) [16]byte {
 	var room [512]byte // on the stack: nearly every message fits
 	b := room[:0]
 	for _, s := range [...]string{by.Tenant, by.Subject} {
@@ -62,7 +62,7 @@ func MessageHash(by auth.Principal, raw []byte) store.Hash {
 		b = append(b, s...)
 	}
 	sum := sha256.Sum256(append(b, raw...))
-	return store.Hash(sum[:16])
+	return [16]byte(sum[:16])
 }
 
 // inTask returns a message with the ids of the task that it belongs to, and its JSON.

@@ -21,7 +21,7 @@ var (
 
 // Format is the number of the format of a store and of its backups, and of everything in them. No other
 // format is read.
-const Format = 6
+const Format = 7
 
 // CheckFormat refuses a store or a backup of another format.
 func CheckFormat(name string, have uint64) error {
@@ -58,6 +58,6 @@ var (
 	KeyRebuild    = []byte("rebuild") // in meta until the derived buckets are complete
 )
 
-// FillPercent is how full pages are made when they split: in every bucket but rowidx most keys are added
+// FillPercent is how full pages are made when they split: in every bucket but row most keys are added
 // after all keys of their kind, because they begin with a time.
 const FillPercent = 0.95

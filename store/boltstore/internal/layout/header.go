@@ -31,7 +31,6 @@ func (t *HeaderValue) Append(b []byte) []byte {
 		deleting = 1
 	}
 	b = append(b, headerVersion, deleting, byte(h.Phase), byte(h.State))
-	b = append(b, h.Message[:]...)
 	for _, n := range [...]uint64{uint64(h.StatusTime), h.Seq, h.Pub, h.Rev, h.Fence, h.Epoch, uint64(h.Pending), uint64(h.Due), h.Bytes, h.Snapshot, t.LastAt, t.Values, t.SnapshotAt, h.Bulk, h.BulkSnapshot, t.BulkAt} {
 		b = binary.AppendUvarint(b, n)
 	}
@@ -46,7 +45,7 @@ func DecodeHeader(id store.TaskID, value []byte) (HeaderValue, error) {
 	r := NewReader(BucketTask, id[:], value)
 	r.version("header", headerVersion)
 	t.Deleting = r.byte() == 1
-	t.Task, t.Phase, t.State, t.Message = id, store.Phase(r.byte()), store.State(r.byte()), r.id()
+	t.Task, t.Phase, t.State = id, store.Phase(r.byte()), store.State(r.byte())
 	t.StatusTime = store.Millis(r.Uint())
 	t.Seq, t.Pub, t.Rev, t.Fence, t.Epoch = r.Uint(), r.Uint(), r.Uint(), r.Uint(), r.Uint()
 	t.Pending, t.Due, t.Bytes, t.Header.Snapshot = uint32(r.Uint()), uint32(r.Uint()), r.Uint(), r.Uint()

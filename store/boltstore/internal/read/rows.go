@@ -112,7 +112,7 @@ func (l *RowLister) add(key, position, indexKey []byte, read func(key []byte) []
 	if row.Context = cmp.Or(l.query.Context, row.Context); l.scope != store.System() && !l.scope.Covers(owner) {
 		return false, nil
 	}
-	if l.query.Keys {
+	if row.Owner = owner; l.query.Keys {
 		row.Rev, row.Value, row.Damaged = 0, nil, false
 	}
 	if l.size += len(row.Value); l.query.Ends(len(l.Page.Rows), l.size) {

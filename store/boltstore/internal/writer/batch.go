@@ -41,15 +41,6 @@ func (r *round) apply(o *op) error {
 	if err := r.checkContextRows(b, t); err != nil {
 		return err
 	}
-	if !b.Dedup.IsZero() {
-		first, known := r.dedup[b.Dedup]
-		if !known {
-			first, known = r.w.window.find(b.Dedup)
-		}
-		if known {
-			return &store.DuplicateError{Task: first}
-		}
-	}
 	if err := r.checkParked(o); err != nil {
 		return err
 	}
@@ -61,9 +52,6 @@ func (r *round) apply(o *op) error {
 		}
 	}
 
-	if !b.Dedup.IsZero() {
-		r.dedup[b.Dedup] = b.Task
-	}
 	r.size += uint64(o.size) + batchBytes
 	aside := b.IsAside()
 	if t != nil && !aside {

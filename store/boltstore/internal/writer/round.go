@@ -17,12 +17,11 @@ type round struct {
 	tx      *bolt.Tx
 	txid    uint64 // tx says -1 when it has been committed
 	tasks   map[store.TaskID]*work
-	order   []*work                     // as tasks were first touched
-	dedup   map[store.Hash]store.TaskID // new in this round
-	opened  map[counts.Key]int64        // the round's change to how many tasks are open; nil: not asked yet
-	grown   map[store.Scope]int64       // … and to the disk usage of owners
-	inFile  int64                       // bytes that the file occupied before the round; 0: not asked yet
-	size    uint64                      // of the batches that have passed, as they will be in the file
+	order   []*work               // as tasks were first touched
+	opened  map[counts.Key]int64  // the round's change to how many tasks are open; nil: not asked yet
+	grown   map[store.Scope]int64 // … and to the disk usage of owners
+	inFile  int64                 // bytes that the file occupied before the round; 0: not asked yet
+	size    uint64                // of the batches that have passed, as they will be in the file
 	arena   []byte
 	epoch   uint64 // of the instance that begins with the round; 0: none does
 	dirty   bool
@@ -65,8 +64,7 @@ func (w *Writer) begin() (*round, error) {
 	}
 	return &round{
 		w: w, tx: tx, txid: uint64(tx.ID()),
-		tasks: w.tasks, dedup: w.dedup,
-		arena: w.arena[:0], order: w.order[:0],
+		tasks: w.tasks, arena: w.arena[:0], order: w.order[:0],
 	}, nil
 }
 
@@ -76,13 +74,12 @@ func (r *round) openBuckets() {
 		*b = r.tx.Bucket(layout.Buckets[i])
 		(*b).FillPercent = layout.FillPercent
 	}
-	r.rowIdx.FillPercent = bolt.DefaultFillPercent // half, because the hashes of messages come in no order
+	r.row.FillPercent = bolt.DefaultFillPercent // half, because the hashes of messages come in no order
 }
 
 // end keeps the memory that the next round can reuse, and drops the rest.
 func (r *round) end() {
 	clear(r.tasks)
-	clear(r.dedup)
 	for _, t := range r.order {
 		clear(t.batches)
 		*t = work{batches: t.batches[:0]}
@@ -187,9 +184,6 @@ func (r *round) publish() {
 			w.usage.move(&t.before, &t.now, t.gone)
 		}
 		if t.changed {
-			if t.before.Rev == 0 && !t.now.Message.IsZero() {
-				w.window.add(&t.now.Header)
-			}
 			w.tails.Publish(&t.now.Header, t.now.Visible(), t.first, t.committed)
 		}
 	}

@@ -24,7 +24,7 @@ func TestDeleteOfAllInARound(t *testing.T) {
 	file := must(boltfile.Open(filepath.Join(t.TempDir(), "store.db"), boltfile.Options{Create: empty, Prepare: func(*boltfile.File) error { return nil }}))
 	w := must(New(Config{
 		File: file, Counts: counts.New(), Tails: tail.New(0), Rows: new(store.Watchers[string]),
-		Running: func() time.Duration { return 0 }, Synced: func(uint64, uint64) {},
+		Synced: func(uint64, uint64) {},
 	}))
 	w.Start()
 	const epoch = 1

@@ -7,7 +7,6 @@
 package writer
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,10 +44,8 @@ type Config struct {
 	Epoch  uint64                 // of the newest instance
 	Synced func(epoch, tx uint64) // called when a commit is durable, before it is acknowledged or read
 
-	WindowSize int                  // how many messages the window remembers
-	Running    func() time.Duration // how long the process has run
-	Committed  func(time.Duration)  // called after each commit, with the time it took; nil: not
-	Hook       func(Step)           // called before each step; nil: not
+	Committed func(time.Duration) // called after each commit, with the time it took; nil: not
+	Hook      func(Step)          // called before each step; nil: not
 }
 
 // Writer is the only goroutine that changes the file.
@@ -64,15 +61,7 @@ type Writer struct {
 
 	queue   queue
 	trouble trouble
-	ended   sync.WaitGroup // run, and the loader of the window
-	stop    context.CancelFunc
-
-	window window
-
-	// Creates that have to be checked against the window while it is still being
-	// loaded wait here.
-	held []*op
-	cut  bool // loading has ended before it had found everything
+	ended   sync.WaitGroup
 
 	usage   usage
 	waiting []*op  // creates that wait until usage is complete
@@ -88,7 +77,6 @@ type Writer struct {
 	order  []*work
 	works  []*work // that are not in use, at most maxRoundOps
 	tasks  map[store.TaskID]*work
-	dedup  map[store.Hash]store.TaskID
 }
 
 // Step is a step of a round, for tests that kill the process there.
@@ -109,24 +97,17 @@ func New(c Config) (*Writer, error) {
 	}
 	w := &Writer{
 		file: c.File, counts: c.Counts, tails: c.Tails, ofRows: c.Rows, hook: c.Hook, synced: c.Synced, epoch: c.Epoch, timed: c.Committed,
-		window: newWindow(c.WindowSize, c.Running), compressor: compressor,
-		tasks: map[store.TaskID]*work{}, dedup: map[store.Hash]store.TaskID{},
+		compressor: compressor, tasks: map[store.TaskID]*work{},
 	}
 	w.queue.init()
 	return w, nil
 }
 
 // Start starts the writer.
-func (w *Writer) Start() {
-	var ctx context.Context
-	ctx, w.stop = context.WithCancel(context.Background())
-	w.ended.Go(w.run)
-	w.ended.Go(func() { w.window.load(ctx, w.file) })
-}
+func (w *Writer) Start() { w.ended.Go(w.run) }
 
 // Close commits and answers the queued batches, and ends the writer.
 func (w *Writer) Close() {
-	w.stop()
 	w.queue.close()
 	w.ended.Wait()
 }
@@ -143,7 +124,6 @@ func (w *Writer) work() *work {
 }
 
 func (w *Writer) run() {
-	loaded := w.window.loaded
 	walking := make(chan struct{})
 	close(walking)
 	for {
@@ -157,12 +137,6 @@ func (w *Writer) run() {
 		case <-w.putOff.retry:
 			w.putOff.retry = nil
 			w.look()
-		case <-loaded:
-			loaded = nil
-			w.window.ready, w.cut = w.window.complete, !w.window.complete
-			held := w.held
-			w.held = nil
-			w.commitAll(held)
 		}
 		w.count()
 		w.gather()
@@ -173,11 +147,6 @@ func (w *Writer) run() {
 		}
 		if closed && len(ops) == 0 && len(w.putOff.ops) == 0 {
 			w.release(w.file.Err())
-			if loaded != nil && len(w.held) > 0 {
-				w.queue.signal()
-				<-loaded
-				continue
-			}
 			return
 		}
 		if closed {
@@ -255,23 +224,14 @@ func (w *Writer) resting() bool {
 	return w.putOff.why != nil && w.putOff.retry != nil && !w.queue.isClosed()
 }
 
-// admit delays batches that need the window until it is loaded, and answers ops whose context
-// has ended.
+// admit delays creates that need the usage of owners until it is known, and answers ops whose
+// context has ended.
 func (w *Writer) admit(ops []*op) []*op {
 	admitted := ops[:0]
 	for _, o := range ops {
 		if err := o.ctx.Err(); err != nil {
 			o.err = fmt.Errorf("append: %w", context.Cause(o.ctx))
 			o.answer(nil)
-			continue
-		}
-		if !w.window.ready && o.batch != nil && !o.batch.Dedup.IsZero() {
-			if w.cut {
-				o.answer(cmp.Or(w.file.Failure(), store.ErrClosed)) // else the window were ready
-				continue
-			}
-			w.held = append(w.held, o)
-			w.window.want()
 			continue
 		}
 		if !w.usage.complete && o.batch != nil && o.batch.Disk.Owner > 0 {

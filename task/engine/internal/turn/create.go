@@ -13,20 +13,26 @@ import (
 	"a2a-server/task/internal/rules"
 )
 
-// Create creates a task, with the limits of its context and of the disk, and returns the use of
-// the disk after it. The error is that of the store if it refuses the batch.
-func (ts *Turns) Create(ctx context.Context, scope store.Scope, n rules.New) (Landed, store.Disk, error) {
-	l, used, err := ts.create(ctx, scope, n, true /* advance */)
+// Message is the row of a message that creates a task.
+type Message struct {
+	Key   []byte
+	Rev   uint64      // that the row must have; 0: it must not be there
+	Holds func() bool // whether Rev still names the row that was read; nil: it does
+}
+
+// Create creates a task, with the limits of its context and of the disk and the row of its message (nil: none),
+// and returns the use of the disk after it. The error is that of the store if it refuses the batch.
+func (ts *Turns) Create(ctx context.Context, scope store.Scope, n rules.New, m *Message) (Landed, store.Disk, error) {
+	l, used, err := ts.create(ctx, scope, n, m, true /* advance */)
 	if stuck(err) || errors.Is(err, store.ErrConflict) { // see Turns.change; or a grant was used or revoked in the meantime
-		l, used, err = ts.create(ctx, scope, n, false /* advance */)
+		l, used, err = ts.create(ctx, scope, n, m, false /* advance */)
 	}
 	return l, used, err
 }
 
-func (ts *Turns) create(ctx context.Context, scope store.Scope, n rules.New, advance bool) (Landed, store.Disk, error) {
+func (ts *Turns) create(ctx context.Context, scope store.Scope, n rules.New, m *Message, advance bool) (Landed, store.Disk, error) {
 	t := ts.newTurn(n.ID, scope)
-	current := ts.env.Rules()
-	d, err := rules.Create(current, t.at(ctx), n)
+	d, err := rules.Create(ts.env.Rules(), t.at(ctx), n)
 	if err != nil {
 		t.cancel(nil)
 		return Landed{}, store.Disk{}, err
@@ -38,9 +44,11 @@ func (ts *Turns) create(ctx context.Context, scope store.Scope, n rules.New, adv
 		return Landed{}, store.Disk{}, err
 	}
 	b := ts.batch(d, scope, nil)
-	if !current.NoIdempotency {
-		b.Dedup = rules.MessageHash(n.Context.Owner(), n.JSON)
-		b.Rows = append(b.Rows, store.RowChange{Kind: task.RowMessage, Key: []byte("first"), Index: []store.IndexKey{{Index: task.IndexMessage, Key: slices.Clone(b.Dedup[:])}}})
+	if m != nil {
+		b.Rows = append(b.Rows, store.RowChange{Of: scope, Kind: task.RowMessage, Key: m.Key, IfRev: m.Rev, Value: slices.Clone(n.ID[:])})
+		if draft := b.Holds; m.Holds != nil {
+			b.Holds = func() bool { return m.Holds() && draft() }
+		}
 	}
 	b.Disk = ts.env.Limits.DiskBounds()
 	if n.Message.ContextID != "" { // a context id of ours is new, so its context is empty
