@@ -140,8 +140,8 @@ func TestBackupOfAnotherFormat(t *testing.T) {
 	var whole bytes.Buffer
 	must(boltstore.BackupPlain(t.Context(), path, &whole, false /* copied */))
 	for _, tc := range []struct{ line, says string }{
-		{"a2a-server backup 1\n", "the backup has format 1, and this program reads format 7: finish its work"},
-		{"a2a-server backup 8\n", "the backup has format 8, and this program reads format 7: a newer program"},
+		{"a2a-server backup 1\n", "the backup has format 1, and this program reads format 6: finish its work"},
+		{"a2a-server backup 7\n", "the backup has format 7, and this program reads format 6: a newer program"},
 		{"a2a-server backup \n", boltstore.ErrNotBackup.Error()},
 	} {
 		_, after, _ := strings.Cut(whole.String(), "\n")

@@ -46,9 +46,9 @@ func TestOpenRefuses(t *testing.T) {
 		{"cut in a meta page", cut(5000), "restore a backup"},
 		{"cut after the meta pages", cut(2 * 4096), "restore a backup"},
 		{"cut in the middle", cut(64 << 10), "restore a backup"},
-		{"format 8", setFormat(8), "has format 8, and this program reads format 7: a newer program wrote it"},
-		{"format 6", setFormat(6), "has format 6, and this program reads format 7: finish its work with the program that wrote it, or start with an empty data folder"},
-		{"format 1", setFormat(1), "has format 1, and this program reads format 7"},
+		{"format 7", setFormat(7), "has format 7, and this program reads format 6: a newer program wrote it"},
+		{"format 5", setFormat(5), "has format 5, and this program reads format 6: finish its work with the program that wrote it, or start with an empty data folder"},
+		{"format 1", setFormat(1), "has format 1, and this program reads format 6"},
 	} {
 		ofAnother := strings.HasPrefix(tc.name, "format") // it is whole
 		t.Run(tc.name, func(t *testing.T) {

@@ -20,9 +20,9 @@ import (
 
 // messageRows is what an engine knows of the rows of messages.
 type messageRows struct {
-	// removals counts the rows that were to be removed. A row that is put anew has a rev that it had before, so
-	// a send replaces a row only if none was removed since it was read.
-	removals atomic.Uint64
+	// A row that is put anew has a rev that it had before, so a send replaces a row only if no removal was under
+	// way since it was read: as many have begun as were done then.
+	removalsBegun, removalsDone atomic.Uint64
 
 	rests atomic.Bool // the last sweep was less than forgetAfter ago
 
@@ -79,7 +79,7 @@ func (t *Tasks) ForgetMessages(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("read messages: %w", err)
 		}
-		var removals []*store.Commit
+		var removals []*store.Batch
 		for i := range page.Rows {
 			row := &page.Rows[i]
 			if row.Damaged {
@@ -101,15 +101,12 @@ func (t *Tasks) ForgetMessages(ctx context.Context) error {
 				}
 				continue
 			}
-			m.removals.Add(1)
-			removals = append(removals, t.core.env.Store.Append(ctx, &store.Batch{
+			removals = append(removals, &store.Batch{
 				Scope: row.Owner, Rows: []store.RowChange{{Kind: row.Kind, Key: row.Key, IfRev: row.Rev, Delete: true}},
-			}))
+			})
 		}
-		for _, c := range removals {
-			if _, err := c.Wait(); err != nil && !errors.Is(err, store.ErrConflict) {
-				return fmt.Errorf("remove a message: %w", err)
-			}
+		if err := t.core.removeMessages(ctx, removals); err != nil {
+			return err
 		}
 		if q.Cursor = page.Next; q.Cursor == "" {
 			break
@@ -120,6 +117,24 @@ func (t *Tasks) ForgetMessages(ctx context.Context) error {
 	m.rests.Store(true)
 	t.core.env.After(forgetAfter, func() { m.rests.Store(false) })
 	return nil
+}
+
+// removeMessages removes rows of messages, and leaves those that have changed.
+func (c *core) removeMessages(ctx context.Context, removals []*store.Batch) error {
+	m := &c.messages
+	m.removalsBegun.Add(1)
+	defer func() { m.removalsDone.Add(1) }()
+	commits := make([]*store.Commit, len(removals))
+	for i, b := range removals {
+		commits[i] = c.env.Store.Append(ctx, b)
+	}
+	var failed error
+	for _, commit := range commits {
+		if _, err := commit.Wait(); err != nil && !errors.Is(err, store.ErrConflict) {
+			failed = fmt.Errorf("remove a message: %w", err)
+		}
+	}
+	return failed
 }
 
 func compareIDs(a, b store.TaskID) int { return bytes.Compare(a[:], b[:]) }

@@ -79,15 +79,19 @@ func TestMessageFindsItsTask(t *testing.T) {
 	})
 }
 
-// interposed is a store with a step before its creates, or after its look-ups of messages; nil: none.
+// interposed is a store with a step before its creates, after its look-ups of messages, or before it removes a
+// message; nil: none.
 type interposed struct {
 	store.Handle
-	before, after func()
+	before, after, removes func()
 }
 
 func (h interposed) Append(ctx context.Context, b *store.Batch) *store.Commit {
 	if b.Creates() && h.before != nil {
 		h.before()
+	}
+	if h.removes != nil && len(b.Rows) == 1 && b.Rows[0].Kind == task.RowMessage && b.Rows[0].Delete {
+		h.removes()
 	}
 	return h.Handle.Append(ctx, b)
 }
@@ -133,7 +137,7 @@ func TestSameMessageAtOnce(t *testing.T) {
 					both.Done()
 					both.Wait()
 				}
-			}, nil}
+			}, nil, nil}
 		}
 		w.start()
 		m := w.calls("write", args{"amount": 1, "to": "bob"})
@@ -161,7 +165,7 @@ func TestMessageForgottenMeanwhile(t *testing.T) {
 					meanwhile = nil
 					f()
 				}
-			}}
+			}, nil}
 		}
 		w.start()
 		m := w.calls("write", args{"amount": 1, "to": "bob"})
@@ -175,6 +179,52 @@ func TestMessageForgottenMeanwhile(t *testing.T) {
 		}
 		third, err := w.sendAs(alice, m)
 		w.must(err)
+		if second.Duplicate || !third.Duplicate || third.Task != second.Task {
+			t.Errorf("the message made %+v, and then %+v", second, third)
+		}
+		synctest.Wait()
+		w.wantRuns("write", 2)
+	})
+}
+
+// The same holds if the message is being forgotten when the send looks.
+func TestMessageSentWhileItIsForgotten(t *testing.T) {
+	eachDisk(t, func(t *testing.T, w *world) {
+		var looked, removes func()
+		w.wrap = func(h store.Handle) store.Handle {
+			run := func(f *func()) func() {
+				return func() {
+					if step := *f; step != nil {
+						*f = nil
+						step()
+					}
+				}
+			}
+			return interposed{h, nil, run(&looked), run(&removes)}
+		}
+		w.start()
+		m := w.calls("write", args{"amount": 1, "to": "bob"})
+		w.must(w.engine.Tasks().Delete(w.ctx(), alice, string(w.send(m).ID)))
+		found, removed, ended := make(chan struct{}), make(chan struct{}), make(chan *engine.Sent)
+		removes = func() {
+			looked = func() {
+				close(found)
+				<-removed
+			}
+			go func() {
+				sent, err := w.sendAs(alice, m)
+				if err != nil {
+					t.Errorf("Send() = %v", err)
+				}
+				ended <- sent
+			}()
+			<-found
+		}
+		w.must(w.engine.Tasks().ForgetMessages(w.ctx()))
+		second, err := w.sendAs(alice, m)
+		w.must(err)
+		close(removed)
+		third := <-ended
 		if second.Duplicate || !third.Duplicate || third.Task != second.Task {
 			t.Errorf("the message made %+v, and then %+v", second, third)
 		}

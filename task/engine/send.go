@@ -103,7 +103,7 @@ func (e *Engine) create(ctx context.Context, s Send, raw []byte) (*Sent, error) 
 			return sent, nil
 		}
 		conflict := errors.Is(err, store.ErrConflict)
-		removals := e.messages.removals.Load()
+		removals := e.messages.removalsDone.Load()
 		first, rev, lookup := e.sentBefore(ctx, scope, hash)
 		switch {
 		case lookup != nil && (err == nil || conflict):
@@ -114,7 +114,7 @@ func (e *Engine) create(ctx context.Context, s Send, raw []byte) (*Sent, error) 
 			return sent, err
 		}
 		// The row was removed, or its task was deleted.
-		message.Rev, message.Holds = rev, func() bool { return e.messages.removals.Load() == removals }
+		message.Rev, message.Holds = rev, func() bool { return e.messages.removalsBegun.Load() == removals }
 	}
 }
 

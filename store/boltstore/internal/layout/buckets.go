@@ -21,7 +21,7 @@ var (
 
 // Format is the number of the format of a store and of its backups, and of everything in them. No other
 // format is read.
-const Format = 7
+const Format = 6
 
 // CheckFormat refuses a store or a backup of another format.
 func CheckFormat(name string, have uint64) error {
