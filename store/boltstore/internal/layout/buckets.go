@@ -58,6 +58,10 @@ var (
 	KeyRebuild    = []byte("rebuild") // in meta until the derived buckets are complete
 )
 
-// FillPercent is how full pages are made when they split: in every bucket but row most keys are added
-// after all keys of their kind, because they begin with a time.
-const FillPercent = 0.95
+const (
+	// FillPercent is how full pages are made when they split: most keys are added after all keys of their kind,
+	// because they begin with a time.
+	FillPercent = 0.95
+	// RowFillPercent is that of rows: the hashes of messages come in no order.
+	RowFillPercent = 0.75
+)

@@ -74,7 +74,7 @@ func (r *round) openBuckets() {
 		*b = r.tx.Bucket(layout.Buckets[i])
 		(*b).FillPercent = layout.FillPercent
 	}
-	r.row.FillPercent = bolt.DefaultFillPercent // half, because the hashes of messages come in no order
+	r.row.FillPercent = layout.RowFillPercent
 }
 
 // end keeps the memory that the next round can reuse, and drops the rest.
