@@ -180,7 +180,7 @@ type full struct {
 
 func (f *full) Append(ctx context.Context, b *store.Batch) *store.Commit {
 	if f.is {
-		return store.Failed(store.ErrUnavailable)
+		return store.Answered(store.Receipt{}, store.ErrUnavailable)
 	}
 	return f.Store.Append(ctx, b)
 }

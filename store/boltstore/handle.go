@@ -93,12 +93,12 @@ func (h *Handle) Append(ctx context.Context, b *store.Batch) *store.Commit {
 		err = h.db.Err()
 	}
 	if err != nil {
-		return store.Failed(err)
+		return store.Answered(store.Receipt{}, err)
 	}
 	var open *counts.Count
 	if b.Parked > 0 && !b.Scope.IsZero() {
 		if open, err = h.db.counts.Use(ctx, h.db.file, b.Scope, b.Change.Context); err != nil {
-			return store.Failed(err)
+			return store.Answered(store.Receipt{}, err)
 		}
 	}
 	return h.db.writer.Append(ctx, b, h.epoch, open)

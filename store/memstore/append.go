@@ -9,10 +9,7 @@ import (
 // Append commits b at once and returns a commit that is already answered; see
 // [store.Store].
 func (h *handle) Append(ctx context.Context, b *store.Batch) *store.Commit {
-	r, err := h.commit(ctx, b)
-	c := store.NewCommit()
-	c.Answer(r, err)
-	return c
+	return store.Answered(h.commit(ctx, b))
 }
 
 // commit checks all of b before it changes anything, so a batch that fails leaves

@@ -18,10 +18,9 @@ type rowID struct {
 }
 
 // position is the row's key in [DB].rows: rows sort by kind, then by place, then by key.
-func (id rowID) position() string {
-	var room [192]byte
-	at := id.in.append(appendOrdered(room[:0], id.kind))
-	return string(append(at, id.key...))
+func (id rowID) position() []byte {
+	at := id.in.append(appendOrdered(make([]byte, 0, 128), id.kind))
+	return append(at, id.key...)
 }
 
 // primary is the prefix of the positions of all rows of a kind.
@@ -77,7 +76,7 @@ func (db *DB) checkContextRows(in places, b *store.Batch) error {
 
 // checkRows reports whether all changes can be made, in order.
 func (db *DB) checkRows(in places, b *store.Batch) error {
-	return b.CheckRows(func(c *store.RowChange) []byte { return []byte(in.of(c).position()) }, func(key []byte) (uint64, error) {
+	return b.CheckRows(func(c *store.RowChange) []byte { return in.of(c).position() }, func(key []byte) (uint64, error) {
 		if r, found := db.rows.Get(string(key)); found {
 			return r.rev, nil
 		}
@@ -90,28 +89,25 @@ func (db *DB) putRows(in places, changes []store.RowChange) {
 	for i := range changes {
 		c := &changes[i]
 		id := in.of(c)
-		old := db.removeRow(id)
 		if c.Delete {
+			db.removeRow(id)
 			continue
 		}
 		// The contract hands over byte slices, not the slice of entries.
 		r := &row{id: id, rev: 1, value: c.Value, index: slices.Clone(c.Index)}
-		if old != nil {
+		if old, found := db.rows.Set(string(id.position()), r); found {
 			r.rev = old.rev + 1
+			old.entries(func(key string) { db.index.Delete(key) })
 		}
-		db.rows.Set(id.position(), r)
 		r.entries(func(key string) { db.index.Set(key, r) })
 	}
 }
 
-// removeRow removes a row with its index entries and returns it, or nil if there is none.
-func (db *DB) removeRow(id rowID) *row {
-	r, found := db.rows.Delete(id.position())
-	if !found {
-		return nil
+// removeRow removes a row, if it is there, with its index entries.
+func (db *DB) removeRow(id rowID) {
+	if r, found := db.rows.Delete(string(id.position())); found {
+		r.entries(func(key string) { db.index.Delete(key) })
 	}
-	r.entries(func(key string) { db.index.Delete(key) })
-	return r
 }
 
 // rowsIn yields the rows of a kind in a place, in order of their keys. The map must not change

@@ -96,15 +96,14 @@ func (e *Engine) create(ctx context.Context, s Send, raw []byte) (*Sent, error) 
 	if e.env.Rules().NoIdempotency {
 		return e.begin(ctx, scope, s, raw, nil)
 	}
-	hash := rules.MessageHash(s.By, raw)
-	for message := (turn.Message{Key: hash[:]}); ; {
+	for message := (turn.Message{Hash: rules.MessageHash(s.By, raw)}); ; {
 		sent, err := e.begin(ctx, scope, s, raw, &message)
 		if err == nil && sent.Direct == nil {
 			return sent, nil
 		}
 		conflict := errors.Is(err, store.ErrConflict)
 		removals := e.messages.removalsDone.Load()
-		first, rev, lookup := e.sentBefore(ctx, scope, hash)
+		first, rev, lookup := e.sentBefore(ctx, scope, message.Hash)
 		switch {
 		case lookup != nil && (err == nil || conflict):
 			return nil, tasklog.Translate(lookup)

@@ -245,7 +245,7 @@ var errDead = errors.New("the process is dead")
 
 func (m *mortal) Append(ctx context.Context, b *store.Batch) *store.Commit {
 	if m.dead.Load() {
-		return store.Failed(errDead)
+		return store.Answered(store.Receipt{}, errDead)
 	}
 	return m.Handle.Append(ctx, b)
 }
@@ -273,7 +273,7 @@ type onAppend struct {
 func (o *onAppend) Append(ctx context.Context, b *store.Batch) *store.Commit {
 	b, err := o.do(b)
 	if err != nil {
-		return store.Failed(err)
+		return store.Answered(store.Receipt{}, err)
 	}
 	return o.Handle.Append(ctx, b)
 }

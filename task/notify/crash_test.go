@@ -24,13 +24,13 @@ func (m *mortal) Append(ctx context.Context, b *store.Batch) *store.Commit {
 	n := m.writes.Add(1)
 	if m.dead.Load() || m.before && n == m.fatal {
 		m.dead.Store(true)
-		return store.Failed(store.ErrClosed)
+		return store.Answered(store.Receipt{}, store.ErrClosed)
 	}
 	c := m.Handle.Append(ctx, b)
 	if n == m.fatal {
 		_, _ = c.Wait()
 		m.dead.Store(true)
-		return store.Failed(store.ErrClosed)
+		return store.Answered(store.Receipt{}, store.ErrClosed)
 	}
 	return c
 }

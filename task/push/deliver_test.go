@@ -549,7 +549,7 @@ type refusing struct {
 
 func (r *refusing) Append(ctx context.Context, b *store.Batch) *store.Commit {
 	if b.IsAside() && r.full.Load() {
-		return store.Failed(store.ErrUnavailable)
+		return store.Answered(store.Receipt{}, store.ErrUnavailable)
 	}
 	return r.Handle.Append(ctx, b)
 }

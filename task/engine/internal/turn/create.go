@@ -15,7 +15,7 @@ import (
 
 // Message is the row of a message that creates a task.
 type Message struct {
-	Key   []byte
+	Hash  [16]byte    // its key
 	Rev   uint64      // that the row must have; 0: it must not be there
 	Holds func() bool // whether Rev still names the row that was read; nil: it does
 }
@@ -45,7 +45,7 @@ func (ts *Turns) create(ctx context.Context, scope store.Scope, n rules.New, m *
 	}
 	b := ts.batch(d, scope, nil)
 	if m != nil {
-		b.Rows = append(b.Rows, store.RowChange{Of: scope, Kind: task.RowMessage, Key: m.Key, IfRev: m.Rev, Value: slices.Clone(n.ID[:])})
+		b.Rows = append(b.Rows, store.RowChange{Of: scope, Kind: task.RowMessage, Key: m.Hash[:], IfRev: m.Rev, Value: slices.Clone(n.ID[:])})
 		if draft := b.Holds; m.Holds != nil {
 			b.Holds = func() bool { return m.Holds() && draft() }
 		}
