@@ -38,18 +38,11 @@ func parseBody(c *Config, d *declared) body {
 		c.Fields.check(d)
 		all = append(all, c.Fields.encode)
 	}
-	if c.Text != "" {
-		template := d.parse(c.Text, place{what: "text body"})
-		all = append(all, func(args map[string]any) ([]byte, string, error) {
-			text, err := fill(template, args, plain)
-			return []byte(text), "text/plain; charset=utf-8", err
-		})
-	}
 	if len(all) == 0 {
 		return nil
 	}
 	if len(all) > 1 {
-		d.problem("body: there are %d; a request has one of a JSON, a form and a text body", len(all))
+		d.problem("body: there are %d; a request has one of JSON, Form and Fields", len(all))
 	}
 	return all[0]
 }

@@ -9,8 +9,6 @@ import (
 	"io"
 	"net/http"
 
-	"github.com/google/uuid"
-
 	"a2a-server/internal/deadline"
 	"a2a-server/internal/egress"
 	"a2a-server/internal/visible"
@@ -34,9 +32,6 @@ func (t *request) call(ctx tool.Context, args map[string]any) (*tool.Result, err
 	r, err := t.build(timed, args, s)
 	if err != nil {
 		return nil, err
-	}
-	if h := t.config.IdempotencyHeader; h != "" {
-		r.Header.Set(h, idempotencyKey(ctx.TaskID(), ctx.FunctionCallID()))
 	}
 	trace := &egress.Trace{}
 	// The transport alone sends it: [http.Client] reads where a redirect leads, and drops an answer
@@ -85,15 +80,6 @@ func (t *request) build(ctx context.Context, args map[string]any, s *secrets) (*
 		r.Header.Set("Content-Type", mediaType)
 	}
 	return r, expandHeaders(t.headers, args, s, r.Header)
-}
-
-// keys is the name space of idempotency keys, a random UUID.
-var keys = uuid.MustParse("3c5a7f0e-9d1b-4a86-8f2d-6e41b07c95aa")
-
-// idempotencyKey returns a key for a call that is the same each time that it runs, and of a
-// length that services accept.
-func idempotencyKey(task, call string) string {
-	return uuid.NewSHA1(keys, fmt.Appendf(nil, "%d:%s%s", len(task), task, call)).String()
 }
 
 // unanswered returns the error of a request without a complete response. If there was a

@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"github.com/go-openapi/jsonpointer"
-	"golang.org/x/net/http/httpguts"
 
 	"a2a-server/internal/visible"
 	"a2a-server/tool"
@@ -39,16 +38,13 @@ type Config struct {
 	URL string
 	// Header has the values of the request's headers by name.
 	Header map[string]string
-	// JSON is a value of JSON with templates as its strings. At most one of JSON, Form, Fields
-	// and Text is the body.
+	// JSON is a value of JSON with templates as its strings. At most one of JSON, Form and Fields
+	// is the body.
 	JSON any
 	// Form has the values of the parameters of an application/x-www-form-urlencoded body.
 	Form map[string]string
 	// Fields is a form with the members of an argument as its fields.
 	Fields *Fields
-	// Text is sent as text/plain, or as the header Content-Type says. The arguments in it are
-	// not escaped: do not build another format with it.
-	Text string
 
 	// Parameters is the JSON Schema of the arguments, an object with properties. Names
 	// that it does not list are refused unless it has additionalProperties. Each property
@@ -65,15 +61,6 @@ type Config struct {
 	// Approve says whether each call must be approved. Defaults to true unless Method is
 	// GET or HEAD.
 	Approve *bool
-	// Annotations replace the method's: GET and HEAD are read-only, PUT and DELETE are
-	// destructive. No method counts as idempotent, although PUT and DELETE should be (RFC 9110
-	// §9.2.2): only the server's operator knows.
-	Annotations *tool.Annotations
-	// IdempotencyHeader is the name of a header, such as Idempotency-Key, that gets a UUID
-	// which follows from the ids of the task and the call. It is the same each time that
-	// the call runs. It does not make the tool idempotent; see Annotations. Defaults to
-	// none.
-	IdempotencyHeader string
 	// Timeout bounds a call, from resolving the host to the end of the answer. Defaults to
 	// DefaultTimeout.
 	Timeout time.Duration
@@ -84,15 +71,14 @@ type Config struct {
 
 // request is the tool.
 type request struct {
-	config      Config
-	annotations tool.Annotations
-	approve     bool
-	parameters  map[string]any
-	schema      *tool.Schema
-	url         *urlTemplate
-	headers     []header
-	body        body
-	result      jsonpointer.Pointer
+	config     Config
+	approve    bool
+	parameters map[string]any
+	schema     *tool.Schema
+	url        *urlTemplate
+	headers    []header
+	body       body
+	result     jsonpointer.Pointer
 }
 
 // toolName matches valid names of tools.
@@ -129,16 +115,9 @@ func (t *request) declare(d *declared) {
 		d.problem("name: %s is not the name of a tool; write 1 to 64 letters, digits, _ and -", visible.Quote(c.Name, 80))
 	}
 	switch c.Method {
-	case http.MethodGet, http.MethodHead:
-		t.annotations = tool.Annotations{ReadOnly: true}
-	case http.MethodPut, http.MethodDelete:
-		t.annotations = tool.Annotations{Destructive: true}
-	case http.MethodPost, http.MethodPatch:
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete:
 	default:
 		d.problem("method: %s is not one of GET, HEAD, POST, PUT, PATCH and DELETE", visible.Quote(c.Method, 80))
-	}
-	if c.Annotations != nil {
-		t.annotations = *c.Annotations
 	}
 	if c.Approve != nil {
 		t.approve = *c.Approve
@@ -180,11 +159,7 @@ func (t *request) setParameters(d *declared) {
 // contain them.
 func (t *request) digest() string {
 	c := &t.config
-	request := []any{c.Method, c.URL, c.Header, c.JSON, c.Form, c.Text, c.IdempotencyHeader}
-	if c.Fields != nil { // the digests of other tools stay as they were
-		request = append(request, c.Fields)
-	}
-	raw, err := json.Marshal(request)
+	raw, err := json.Marshal([]any{c.Method, c.URL, c.Header, c.JSON, c.Form, c.Fields})
 	if err != nil {
 		return "" // the body is no JSON, which is reported when it is parsed
 	}
@@ -214,23 +189,20 @@ func (t *request) check(d *declared) {
 	if len(d.secrets) > 0 && c.Secrets == nil {
 		d.problem("header: {secret:%s} needs secrets, and none are configured", slices.Sorted(maps.Keys(d.secrets))[0])
 	}
-	if h := c.IdempotencyHeader; h != "" {
-		canonical := http.CanonicalHeaderKey(h)
-		if !httpguts.ValidHeaderFieldName(h) || reserved(canonical) != "" {
-			d.problem("idempotency header: %s cannot be set; write a name such as Idempotency-Key", visible.Quote(h, 80))
-		}
-		if slices.ContainsFunc(t.headers, func(other header) bool { return other.name == canonical }) {
-			d.problem("idempotency header: %q has a value already; remove it from the headers", h)
-		}
-	}
 }
 
-func (t *request) Name() string                  { return t.config.Name }
-func (t *request) Description() string           { return t.config.Description }
-func (t *request) IsLongRunning() bool           { return false }
-func (t *request) RequiresApproval() bool        { return t.approve }
-func (t *request) Schema() map[string]any        { return t.parameters }
-func (t *request) Annotations() tool.Annotations { return t.annotations }
+func (t *request) Name() string           { return t.config.Name }
+func (t *request) Description() string    { return t.config.Description }
+func (t *request) IsLongRunning() bool    { return false }
+func (t *request) RequiresApproval() bool { return t.approve }
+func (t *request) Schema() map[string]any { return t.parameters }
+
+// Annotations implements [tool.Annotated]. No method counts as idempotent, although PUT and DELETE
+// should be (RFC 9110 §9.2.2): only the server's operator knows.
+func (t *request) Annotations() tool.Annotations {
+	m := t.config.Method
+	return tool.Annotations{ReadOnly: isSafe(m), Destructive: m == http.MethodPut || m == http.MethodDelete}
+}
 
 // Timeout implements [tool.Timed]. It leaves the tool time to report the outcome itself.
 func (t *request) Timeout() time.Duration { return t.config.Timeout + 5*time.Second }
@@ -282,18 +254,13 @@ func (t *request) bodyHint(args map[string]any) (string, error) {
 	if t.body == nil {
 		return "", nil
 	}
-	data, mediaType, err := t.body(args)
+	data, _, err := t.body(args)
 	if err != nil || data == nil {
 		return "", err
 	}
 	if f := t.config.Fields; f != nil && f.Multipart {
 		fields, err := json.Marshal(args[f.Argument])
 		return " with the fields " + visible.Clip(string(fields), maxHint) + " as multipart/form-data", err
-	}
-	if strings.HasPrefix(mediaType, "text/") {
-		if data, err = json.Marshal(string(data)); err != nil {
-			return "", err
-		}
 	}
 	return " with the body " + visible.Clip(string(data), maxHint), nil
 }

@@ -88,7 +88,7 @@ func TestNewRefuses(t *testing.T) {
 		{"Accept-Encoding", headers("Accept-Encoding", "br"), "cannot be set"},
 		{"header twice", httptool.Config{Method: "GET", URL: "https://h.example/", Header: map[string]string{"X-A": "1", "x-a": "2"}}, "duplicate"},
 		{"body of GET", httptool.Config{Method: "GET", URL: "https://h.example/", JSON: "x"}, "body"},
-		{"two bodies", post(httptool.Config{JSON: "x", Text: "x"}), "there are 2"},
+		{"two bodies", post(httptool.Config{JSON: "x", Form: map[string]string{"a": "x"}}), "there are 2"},
 		{"placeholder in a JSON name", post(httptool.Config{JSON: map[string]any{"{a}": 1}}), "in a name"},
 		{"placeholder in a form name", post(httptool.Config{Form: map[string]string{"{a}": "1"}}), "in a name"},
 		{"no JSON", post(httptool.Config{JSON: map[string]any{"a": make(chan int)}}), "not a value of JSON"},
@@ -96,9 +96,6 @@ func TestNewRefuses(t *testing.T) {
 		{"pointer", httptool.Config{Method: "GET", URL: "https://h.example/", Result: "key"}, "result:"},
 		{"pointer with a tilde", httptool.Config{Method: "GET", URL: "https://h.example/", Result: "/a~2"}, "result:"},
 		{"timeout", httptool.Config{Method: "GET", URL: "https://h.example/", Timeout: -time.Second}, "timeout:"},
-		{"idempotency header", post(httptool.Config{IdempotencyHeader: "a b"}), "idempotency header"},
-		{"idempotency header Host", post(httptool.Config{IdempotencyHeader: "host"}), "idempotency header"},
-		{"idempotency header twice", post(httptool.Config{IdempotencyHeader: "Idempotency-Key", Header: map[string]string{"idempotency-key": "1"}}), "has a value already"},
 		{"schema of no object", httptool.Config{Method: "GET", URL: "https://h.example/", Parameters: kind("string")}, "must be object"},
 		{"schema that does not compile", httptool.Config{Method: "GET", URL: "https://h.example/{a}", Parameters: properties(map[string]any{"a": kind("strnig")}, "a")}, "parameters:"},
 		{"schema with a reference", httptool.Config{Method: "GET", URL: "https://h.example/{a}", Parameters: properties(map[string]any{"a": map[string]any{"$ref": "https://evil.example/s.json"}}, "a")}, "parameters:"},
@@ -144,23 +141,20 @@ func TestDeclarations(t *testing.T) {
 	tests := []struct {
 		method  string
 		approve *bool
-		claims  *tool.Annotations
 		gated   bool
 		want    tool.Annotations
 	}{
-		{"GET", nil, nil, false, tool.Annotations{ReadOnly: true}},
-		{"HEAD", nil, nil, false, tool.Annotations{ReadOnly: true}},
-		{"POST", nil, nil, true, tool.Annotations{}},
-		{"PATCH", nil, nil, true, tool.Annotations{}},
-		{"PUT", nil, nil, true, tool.Annotations{Destructive: true}},
-		{"DELETE", nil, nil, true, tool.Annotations{Destructive: true}},
-		{"GET", &yes, nil, true, tool.Annotations{ReadOnly: true}},
-		{"DELETE", &no, nil, false, tool.Annotations{Destructive: true}},
-		{"PUT", nil, &tool.Annotations{Idempotent: true}, true, tool.Annotations{Idempotent: true}},
-		{"POST", nil, &tool.Annotations{ReadOnly: true}, true, tool.Annotations{ReadOnly: true}},
+		{"GET", nil, false, tool.Annotations{ReadOnly: true}},
+		{"HEAD", nil, false, tool.Annotations{ReadOnly: true}},
+		{"POST", nil, true, tool.Annotations{}},
+		{"PATCH", nil, true, tool.Annotations{}},
+		{"PUT", nil, true, tool.Annotations{Destructive: true}},
+		{"DELETE", nil, true, tool.Annotations{Destructive: true}},
+		{"GET", &yes, true, tool.Annotations{ReadOnly: true}},
+		{"DELETE", &no, false, tool.Annotations{Destructive: true}},
 	}
 	for _, tc := range tests {
-		made := build(t, httptool.Config{Method: tc.method, URL: "https://h.example/{a}", Description: "d", Approve: tc.approve, Annotations: tc.claims})
+		made := build(t, httptool.Config{Method: tc.method, URL: "https://h.example/{a}", Description: "d", Approve: tc.approve})
 		if got := tool.AnnotationsOf(made); got != tc.want {
 			t.Errorf("%s: annotations = %+v, want %+v", tc.method, got, tc.want)
 		}
@@ -208,7 +202,6 @@ func TestMaskedHint(t *testing.T) {
 		`POST https://h.example/•••?q=•••,c`:                                               {URL: "https://h.example/{a}?q={b}"},
 		`POST https://h.example/ with the body {"to":"•••","why":"-•••-","x":["•••","c"]}`: {URL: "https://h.example/", JSON: map[string]any{"to": "{a}", "why": "-{a}-", "x": "{b}"}},
 		`POST https://h.example/ with the body to=•••&x=•••&x=c`:                           {URL: "https://h.example/", Form: map[string]string{"to": "{a}", "x": "{b*}"}},
-		`POST https://h.example/ with the body "delete ••• •••,c"`:                         {URL: "https://h.example/", Text: "delete {a} {b}"},
 	} {
 		c.Method = "POST"
 		if got := hintOf(t, build(t, c), masked); got != want {
@@ -240,7 +233,6 @@ func TestHint(t *testing.T) {
 		}),
 			`POST https://h.example/x%2Fy?q=%E2%80%AE1 with the body {"always":[true,1],"to":"x/y","why":"-\u202e1-"}`},
 		{with(func(c *httptool.Config) { c.Form = map[string]string{"mode": "all", "to": "{a}"} }), "POST https://h.example/x%2Fy?q=%E2%80%AE1 with the body mode=all&to=x%2Fy"},
-		{with(func(c *httptool.Config) { c.Text = "delete {a}\nnow" }), `POST https://h.example/x%2Fy?q=%E2%80%AE1 with the body "delete x/y\nnow"`},
 		{with(func(c *httptool.Config) {
 			c.Header = map[string]string{"X-Mode": "{a}", "Authorization": "Bearer {secret:jira}", "X-None": "{b}"}
 			c.URL = "https://h.example/{a}"
@@ -286,7 +278,6 @@ func TestDigest(t *testing.T) {
 		"host":   func(c *httptool.Config) { c.URL = "https://other.example/{a}" },
 		"header": func(c *httptool.Config) { c.Header = map[string]string{"Authorization": "Bearer {secret:other}"} },
 		"body":   func(c *httptool.Config) { c.JSON = map[string]any{"x": "{a}"} },
-		"key":    func(c *httptool.Config) { c.IdempotencyHeader = "Idempotency-Key" },
 	} {
 		c := base
 		change(&c)

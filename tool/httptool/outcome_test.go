@@ -106,7 +106,7 @@ func TestUnanswered(t *testing.T) {
 			if strings.HasPrefix(tc.name, "hangs") {
 				timeout = 3 * time.Second // in which even a slow machine sends it
 			}
-			made := build(t, httptool.Config{Method: "POST", URL: address + "/pay/{a}?q={a}", JSON: "{a}", IdempotencyHeader: "Idempotency-Key", Timeout: timeout})
+			made := build(t, httptool.Config{Method: "POST", URL: address + "/pay/{a}?q={a}", JSON: "{a}", Header: map[string]string{"Idempotency-Key": "1"}, Timeout: timeout})
 			r, err := call(t.Context(), made, map[string]any{"a": "confidential"})
 			if r != nil || !isUnknown(err) {
 				t.Fatalf("call() = %+v, %v, want an unknown outcome", r, err)
@@ -273,10 +273,9 @@ func TestCanceled(t *testing.T) {
 func TestApprovedOnce(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]httptool.Config{
-		"with a key":     {Method: "POST", IdempotencyHeader: "Idempotency-Key"},
-		"approved":       {Method: "GET", Approve: new(true)},
-		"with an effect": {Method: "GET", Annotations: &tool.Annotations{Destructive: true}},
-		"plain":          {Method: "GET"},
+		"with a key": {Method: "POST", Header: map[string]string{"Idempotency-Key": "1"}},
+		"approved":   {Method: "GET", Approve: new(true)},
+		"plain":      {Method: "GET"},
 	} {
 		var requests atomic.Int64
 		c.URL = raw(t, func(c net.Conn, r *bufio.Reader) {

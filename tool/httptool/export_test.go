@@ -1,4 +1,0 @@
-package httptool
-
-// IdempotencyKey is for tests.
-var IdempotencyKey = idempotencyKey
