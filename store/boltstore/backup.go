@@ -21,18 +21,7 @@ import (
 )
 
 // Backup says what a backup holds.
-type Backup struct {
-	Moment  time.Time // UTC, in milliseconds; everything acknowledged before it is there
-	Values  uint64    // that it holds, including replaced ones
-	Damaged uint64    // of these, those that are damaged in the store; 0 if [Options.Restore] returned it
-	Bytes   int64
-
-	Longest time.Duration // read transaction; 0 unless [DB.Backup] returned it
-}
-
-func backupOf(i backup.Info) Backup {
-	return Backup{Moment: i.Moment.Time(), Values: i.Records, Bytes: i.Bytes, Damaged: i.Damaged, Longest: i.Longest}
-}
+type Backup = backup.Info
 
 // ErrNotBackup says that a file is no backup that this program has made.
 var ErrNotBackup = backup.ErrNotBackup
@@ -45,11 +34,11 @@ var ErrInUse = boltfile.ErrInUse
 // milliseconds, so that the store neither slows down nor grows. At most one backup is made at a
 // time. After an error the backup is not usable, and says so.
 func (db *DB) Backup(ctx context.Context, to io.Writer) (Backup, error) {
-	info, err := backup.Copy(ctx, db.file, db.writer, to)
+	b, err := backup.Copy(ctx, db.file, db.writer, to)
 	if err != nil {
 		return Backup{}, fmt.Errorf("back up the store: %w", err)
 	}
-	return backupOf(info), nil
+	return b, nil
 }
 
 // BackedUp records that a backup of a moment was verified, so that [DB.LastBackup] knows it after a
@@ -97,19 +86,12 @@ func BackupPlain(ctx context.Context, path string, to io.Writer, copied bool) (B
 		_, err := c.examine(file, tx)
 		return err
 	}}
-	info, err := backup.CopyPlain(ctx, path, to, is)
-	if err != nil {
-		return Backup{}, err
-	}
-	return backupOf(info), nil
+	return backup.CopyPlain(ctx, path, to, is)
 }
 
 // VerifyBackup reads a backup to its end and compares its checksum. It returns [ErrNotBackup] if
 // it does not begin as a backup does.
-func VerifyBackup(from io.Reader) (Backup, error) {
-	info, err := backup.Verify(from)
-	return backupOf(info), err
-}
+func VerifyBackup(from io.Reader) (Backup, error) { return backup.Verify(from) }
 
 // Restore makes the store file at path from a backup. It appears there when it is complete and
 // durable, and begin, which is called with a handle of it, has returned nil. A crash leaves at most
@@ -130,11 +112,9 @@ func (o Options) Restore(ctx context.Context, from io.Reader, path string, begin
 		return b, fmt.Errorf("remove what is left of an earlier restore: %w", err)
 	}
 	defer func() { err = errors.Join(err, remove(draft), remove(recordsPath(draft))) }()
-	info, err := backup.Load(ctx, from, draft, makeBuckets)
-	if err != nil {
+	if b, err = backup.Load(ctx, from, draft, makeBuckets); err != nil {
 		return b, err
 	}
-	b = backupOf(info)
 	if err := o.begin(ctx, draft, b, begin); err != nil {
 		return b, err
 	}

@@ -44,9 +44,9 @@ type Options struct {
 
 // The points at which [Options.Hook] is called.
 const (
-	PointTaken     = "boltstore.taken"     // batches were taken from the queue, nothing is written
-	PointApplied   = "boltstore.applied"   // all is in the transaction, nothing is on disk
-	PointCommitted = "boltstore.committed" // the commit is on disk, and no caller has its answer yet
+	PointTaken     = writer.Taken     // batches were taken from the queue, nothing is written
+	PointApplied   = writer.Applied   // all is in the transaction, nothing is on disk
+	PointCommitted = writer.Committed // the commit is on disk, and no caller has its answer yet
 )
 
 // Open opens or creates the file at path with default [Options].
@@ -78,7 +78,7 @@ func (o Options) Open(path string) (*DB, error) {
 	file.Mark = db.mark
 	db.writer, err = writer.New(writer.Config{
 		File: file, Counts: db.counts, Tails: db.tails, Rows: &db.ofRows,
-		Epoch: has.epoch, Synced: db.commits.note, Hook: o.steps(), Committed: o.Committed,
+		Epoch: has.epoch, Synced: db.commits.note, Hook: o.Hook, Committed: o.Committed,
 	})
 	if err == nil && earlier != nil {
 		err = boltfile.RemoveMark(path) // the file is sound, or has become so
@@ -88,14 +88,4 @@ func (o Options) Open(path string) (*DB, error) {
 	}
 	db.writer.Start()
 	return db, nil
-}
-
-// steps returns the hook of the writer.
-func (o *Options) steps() func(writer.Step) {
-	if o.Hook == nil {
-		return nil
-	}
-	points := map[writer.Step]string{writer.Taken: PointTaken, writer.Applied: PointApplied, writer.Committed: PointCommitted}
-	hook := o.Hook
-	return func(s writer.Step) { hook(points[s]) }
 }

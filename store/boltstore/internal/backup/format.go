@@ -54,9 +54,9 @@ var errDamaged = errors.New("the backup is damaged")
 
 // Info says what a copy holds.
 type Info struct {
-	Moment  store.Millis // everything acknowledged before it is there
-	Records uint64       // values, including replaced ones
-	Damaged uint64       // of these, those that were damaged in the original
+	Moment  time.Time // UTC, in milliseconds; everything acknowledged before it is there
+	Values  uint64    // including replaced ones
+	Damaged uint64    // of these, those that were damaged in the original; 0 if Load returned it
 	Bytes   int64
 
 	Longest time.Duration // read transaction; 0 unless Copy returned it
@@ -89,7 +89,7 @@ func newOutput(to io.Writer) *output {
 func (o *output) put(bucket, key, value []byte) {
 	o.part = append(o.part, numberOf(bucket))
 	o.part = appendBytes(appendBytes(o.part, key), value)
-	o.info.Records++
+	o.info.Values++
 }
 
 func (o *output) delete(bucket, key []byte) {
@@ -116,9 +116,9 @@ func (o *output) flush() error {
 
 // end completes the copy.
 func (o *output) end(moment store.Millis) error {
-	o.info.Moment = moment
+	o.info.Moment = moment.Time()
 	o.part = binary.BigEndian.AppendUint64(append(o.part, markEnd), uint64(moment))
-	o.part = binary.AppendUvarint(o.part, o.info.Records)
+	o.part = binary.AppendUvarint(o.part, o.info.Values)
 	if err := o.flush(); err != nil {
 		return err
 	}
@@ -247,7 +247,7 @@ func (in *input) read() (*record, error) {
 			if in.value, err = in.bytes(in.value, maxValue); err != nil {
 				return nil, err
 			}
-			in.info.Records++
+			in.info.Values++
 		}
 		r.key, r.value = in.key, in.value
 		return r, nil
@@ -273,12 +273,12 @@ func (in *input) finish() error {
 	switch {
 	case !bytes.Equal(have[:], want):
 		return fmt.Errorf("%w: its checksum is wrong", errDamaged)
-	case records != in.info.Records:
-		return fmt.Errorf("%w: it has %d records and not %d", errDamaged, in.info.Records, records)
+	case records != in.info.Values:
+		return fmt.Errorf("%w: it has %d records and not %d", errDamaged, in.info.Values, records)
 	case !errors.Is(err, io.EOF):
 		return fmt.Errorf("%w: something follows its end", errDamaged)
 	}
-	in.info.Moment = store.Millis(binary.BigEndian.Uint64(moment[:]))
+	in.info.Moment = store.Millis(binary.BigEndian.Uint64(moment[:])).Time()
 	return nil
 }
 

@@ -83,7 +83,7 @@ func (r *round) used(owner store.Scope) store.Disk {
 		}
 	}
 	if r.inFile == 0 {
-		r.inFile = max(1, r.tx.Size()-r.w.file.FreeBytes())
+		r.inFile = max(1, r.tx.Size()-r.w.File.FreeBytes())
 	}
 	return store.Disk{
 		Owner: r.w.usage.owners[owner.Key()] + uint64(r.grown[owner]),

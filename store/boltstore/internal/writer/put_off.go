@@ -61,7 +61,7 @@ func (w *Writer) refused(ops []*op, why error) {
 // taken notes that the disk has accepted a commit.
 func (w *Writer) taken() {
 	w.putOff.why = nil
-	if low := w.file.Space.Short(boltfile.ReserveBytes); low != nil {
+	if low := w.File.Space.Short(boltfile.ReserveBytes); low != nil {
 		w.trouble.set(&boltfile.UnavailableError{Cause: low})
 		return
 	}
@@ -86,7 +86,7 @@ func (w *Writer) queueUp(ops []*op) {
 // space or their turn has been cut off. When even the reserve is used up, all batches of turns
 // wait, and of the other ops only deletions are tried.
 func (w *Writer) withinReserve(ops []*op) []*op {
-	low, last := w.file.Space.Short(boltfile.ReserveBytes), w.file.Space.Short(boltfile.LastBytes) != nil
+	low, last := w.File.Space.Short(boltfile.ReserveBytes), w.File.Space.Short(boltfile.LastBytes) != nil
 	if low == nil {
 		return ops
 	}
@@ -119,7 +119,7 @@ func (w *Writer) withinReserve(ops []*op) []*op {
 // cutOff reports whether the turn of a batch has been cut off, so that the batch is
 // refused without anything being written.
 func (w *Writer) cutOff(b *store.Batch) (cut bool) {
-	_ = w.file.View(context.Background(), func(tx *bolt.Tx) error {
+	_ = w.File.View(context.Background(), func(tx *bolt.Tx) error {
 		t, err := read.Task(tx.Bucket(layout.BucketTask), b.Scope, b.Task)
 		cut = errors.Is(err, store.ErrNotFound) || err == nil && (t.Phase != store.Live || t.Fence != *b.Fence)
 		return nil

@@ -154,7 +154,7 @@ func (w *Writer) Append(ctx context.Context, b *store.Batch, epoch uint64, open 
 
 // do runs fn in a transaction and returns when it is durable.
 func (w *Writer) do(ctx context.Context, fn func(*round) error) error {
-	if err := w.file.Err(); err != nil {
+	if err := w.File.Err(); err != nil {
 		return err
 	}
 	o := newOp(ctx, fn)

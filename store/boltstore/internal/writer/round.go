@@ -58,7 +58,7 @@ type changedRow struct {
 }
 
 func (w *Writer) begin() (*round, error) {
-	tx, err := w.file.Tx(true /* writable */)
+	tx, err := w.File.Tx(true /* writable */)
 	if err != nil {
 		return nil, err
 	}
@@ -178,13 +178,13 @@ func (r *round) load(id store.TaskID) (*work, error) {
 // publish makes a committed round visible. It never fails and never blocks.
 func (r *round) publish() {
 	w := r.w
-	w.counts.Publish(r.txid, r.changes)
+	w.Counts.Publish(r.txid, r.changes)
 	for _, t := range r.order {
 		if t.changed || t.gone {
 			w.usage.move(&t.before, &t.now, t.gone)
 		}
 		if t.changed {
-			w.tails.Publish(&t.now.Header, t.now.Visible(), t.first, t.committed)
+			w.Tails.Publish(&t.now.Header, t.now.Visible(), t.first, t.committed)
 		}
 	}
 	for i := range r.charged {
@@ -192,7 +192,7 @@ func (r *round) publish() {
 		w.usage.moveRow(c.key, c.owner, c.bytes)
 	}
 	for _, row := range r.rows {
-		w.ofRows.Wake(row.kind, row.owner)
+		w.Rows.Wake(row.kind, row.owner)
 	}
 }
 

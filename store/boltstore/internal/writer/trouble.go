@@ -47,7 +47,7 @@ func (t *trouble) now(now time.Time) error {
 // Trouble returns the error that keeps the store from writing, or nil. After
 // store.ErrUnavailable the store recovers by itself when the cause is gone.
 func (w *Writer) Trouble() error {
-	if err := w.file.Failure(); err != nil {
+	if err := w.File.Failure(); err != nil {
 		return err
 	}
 	return w.trouble.now(time.Now())

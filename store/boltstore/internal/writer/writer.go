@@ -45,19 +45,12 @@ type Config struct {
 	Synced func(epoch, tx uint64) // called when a commit is durable, before it is acknowledged or read
 
 	Committed func(time.Duration) // called after each commit, with the time it took; nil: not
-	Hook      func(Step)          // called before each step; nil: not
+	Hook      func(step string)   // called before each step; nil: not
 }
 
 // Writer is the only goroutine that changes the file.
 type Writer struct {
-	file   *boltfile.File
-	counts *counts.Counts
-	tails  *tail.Hub
-	ofRows *store.Watchers[string]
-	hook   func(Step)
-	synced func(epoch, tx uint64)
-	epoch  uint64 // of the newest instance
-	timed  func(time.Duration)
+	Config
 
 	queue   queue
 	trouble trouble
@@ -79,14 +72,11 @@ type Writer struct {
 	tasks  map[store.TaskID]*work
 }
 
-// Step is a step of a round, for tests that kill the process there.
-type Step int
-
-// The steps of a round.
+// The steps of a round, for tests that kill the process there.
 const (
-	Taken     Step = iota // batches were taken from the queue, nothing is written
-	Applied               // all is in the transaction, nothing is on disk
-	Committed             // the commit is on disk, and no caller has its answer yet
+	Taken     = "boltstore.taken"     // batches were taken from the queue, nothing is written
+	Applied   = "boltstore.applied"   // all is in the transaction, nothing is on disk
+	Committed = "boltstore.committed" // the commit is on disk, and no caller has its answer yet
 )
 
 // New returns a writer, which works once it is started.
@@ -95,10 +85,7 @@ func New(c Config) (*Writer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
-	w := &Writer{
-		file: c.File, counts: c.Counts, tails: c.Tails, ofRows: c.Rows, hook: c.Hook, synced: c.Synced, epoch: c.Epoch, timed: c.Committed,
-		compressor: compressor, tasks: map[store.TaskID]*work{},
-	}
+	w := &Writer{Config: c, compressor: compressor, tasks: map[store.TaskID]*work{}}
 	w.queue.init()
 	return w, nil
 }
@@ -146,7 +133,7 @@ func (w *Writer) run() {
 			w.putOff.later() // nothing was tried since, or nothing of it was to be written
 		}
 		if closed && len(ops) == 0 && len(w.putOff.ops) == 0 {
-			w.release(w.file.Err())
+			w.release(w.File.Err())
 			return
 		}
 		if closed {
@@ -161,7 +148,7 @@ func (w *Writer) count() {
 	if len(w.waiting) == 0 {
 		return
 	}
-	if err := w.usage.walk(w.file); err != nil {
+	if err := w.usage.walk(w.File); err != nil {
 		w.release(err)
 	}
 	if w.usage.complete {
@@ -247,7 +234,7 @@ func (w *Writer) admit(ops []*op) []*op {
 // every op is at fault, it tries each alone.
 func (w *Writer) commit(ops []*op) {
 	w.at(Taken)
-	if err := w.file.Failure(); err != nil {
+	if err := w.File.Failure(); err != nil {
 		answerAll(ops, err)
 		return
 	}
@@ -255,14 +242,14 @@ func (w *Writer) commit(ops []*op) {
 	for _, o := range ops {
 		need += int64(o.size)
 	}
-	w.file.Space.Take(2*need, time.Now())
+	w.File.Space.Take(2*need, time.Now())
 	if ops = slices.DeleteFunc(w.withinReserve(ops), (*op).lapsed); len(ops) == 0 {
 		return
 	}
 	began := time.Now()
 	err := w.try(ops)
-	if err == nil && w.timed != nil {
-		w.timed(time.Since(began))
+	if err == nil && w.Committed != nil {
+		w.Committed(time.Since(began))
 	}
 	switch unavailable := (*boltfile.UnavailableError)(nil); {
 	case err == nil:
@@ -285,7 +272,7 @@ func (w *Writer) commit(ops []*op) {
 // try applies ops and commits. It returns an error when nothing was written and no op was
 // answered; when the outcome of a commit is unknown, it answers every op.
 func (w *Writer) try(ops []*op) (err error) {
-	file := w.file
+	file := w.File
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if p := recover(); p != nil {
@@ -331,8 +318,8 @@ func (w *Writer) try(ops []*op) (err error) {
 		if err := file.StillThere(); err != nil {
 			return w.lost(err, ops)
 		}
-		w.epoch = max(w.epoch, r.epoch)
-		w.synced(w.epoch, r.txid)
+		w.Epoch = max(w.Epoch, r.epoch)
+		w.Synced(w.Epoch, r.txid)
 		file.Reach(r.txid)
 		w.taken()
 		w.at(Committed)
@@ -357,13 +344,13 @@ func (w *Writer) failed(txid uint64, cause error, ops []*op) error {
 // lost ends the store: it is not known whether a commit will be there when the file is
 // reopened.
 func (w *Writer) lost(cause error, ops []*op) error {
-	answerAll(ops, w.file.Fail(cause))
+	answerAll(ops, w.File.Fail(cause))
 	return nil
 }
 
 // undone reports whether readers see nothing of a transaction whose commit failed.
 func (w *Writer) undone(txid uint64) bool {
-	tx, err := w.file.Tx(false /* writable */)
+	tx, err := w.File.Tx(false /* writable */)
 	if err != nil {
 		return false
 	}
@@ -372,8 +359,8 @@ func (w *Writer) undone(txid uint64) bool {
 	return seen < txid // else it may be there
 }
 
-func (w *Writer) at(step Step) {
-	if w.hook != nil {
-		w.hook(step)
+func (w *Writer) at(step string) {
+	if w.Hook != nil {
+		w.Hook(step)
 	}
 }
