@@ -33,7 +33,7 @@ func toolsList(p *cli.Program) *cobra.Command {
 			t := &all.Tools[i]
 			lines = append(lines, display.Row(t.Name, shortOrigin(t.Origin), gateColumn(t), saysColumn(t), digestColumn(t)))
 		}
-		if err := p.List(*as, newInventoryJSON(all), lines, "there are no tools", false, ""); err != nil || *as == cli.AsJSON {
+		if err := p.List(*as, all, lines, "there are no tools", false, ""); err != nil || *as == cli.AsJSON {
 			return err
 		}
 		return printProblems(p.Stderr, all.Problems)
@@ -82,7 +82,7 @@ func shortOrigin(o toolset.Origin) string {
 
 // gateColumn returns the action of the gates before a call of t, and their reasons.
 func gateColumn(t *toolset.ToolInfo) string {
-	action, sometimes := t.Decision()
+	action, sometimes := t.Decision, t.Sometimes
 	if action == approval.ActionAllow {
 		return display.None
 	}
@@ -124,7 +124,7 @@ func shortPlace(g *toolset.GateInfo) string {
 
 // saysColumn returns the annotations or claims about the effects of t.
 func saysColumn(t *toolset.ToolInfo) string {
-	says := t.Annotations.Words()
+	says := t.Effects
 	if t.Own != "" {
 		says = t.Claims
 	}
@@ -141,7 +141,7 @@ func saysColumn(t *toolset.ToolInfo) string {
 func digestColumn(t *toolset.ToolInfo) string {
 	text := t.Digest[:8]
 	switch {
-	case t.Changed():
+	case t.Changed:
 		text += " not the pinned one"
 	case t.Pin != "":
 		text += " pinned"
@@ -174,39 +174,4 @@ func printProblems(w io.Writer, problems []toolset.ToolProblem) error {
 	}
 	_, err := io.WriteString(w, text)
 	return err
-}
-
-// inventoryJSON is the output of 'tools list -o json'.
-type inventoryJSON struct {
-	Tools    []toolJSON            `json:"tools"`
-	Problems []toolset.ToolProblem `json:"problems"`
-}
-
-// toolJSON is a tool in the output of the tools commands with -o json.
-type toolJSON struct {
-	*toolset.ToolInfo
-	Changed   bool               `json:"changed,omitempty"`
-	Decision  approval.Action    `json:"decision"`
-	Sometimes bool               `json:"sometimes,omitempty"`
-	Gates     []toolset.GateInfo `json:"gates"`
-	Effects   []string           `json:"effects,omitempty"`
-	Timeout   string             `json:"timeout"`
-	For       *config.For        `json:"for,omitempty"`
-}
-
-func newInventoryJSON(all *toolset.Inventory) inventoryJSON {
-	out := inventoryJSON{Tools: []toolJSON{}, Problems: append([]toolset.ToolProblem{}, all.Problems...)}
-	for i := range all.Tools {
-		out.Tools = append(out.Tools, newToolJSON(&all.Tools[i]))
-	}
-	return out
-}
-
-func newToolJSON(t *toolset.ToolInfo) toolJSON {
-	out := toolJSON{
-		ToolInfo: t, Changed: t.Changed(), Gates: append([]toolset.GateInfo{}, t.Gates...),
-		Effects: t.Annotations.Words(), Timeout: t.Timeout.String(), For: (*config.For)(t.Audience),
-	}
-	out.Decision, out.Sometimes = t.Decision()
-	return out
 }

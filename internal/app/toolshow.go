@@ -40,7 +40,7 @@ func toolsShow(p *cli.Program) *cobra.Command {
 			if err != nil && *as != cli.AsJSON {
 				return err
 			}
-			return p.Show(*as, newToolJSON(t), text)
+			return p.Show(*as, t, text)
 		}
 		if err := printProblems(p.Stderr, all.Problems); err != nil {
 			return err
@@ -78,12 +78,12 @@ func shown(t *toolset.ToolInfo) (string, error) {
 	if t.Own != "" {
 		row("claims", words(t.Claims)+", as the server says"+map[bool]string{true: "; trusted", false: "; not trusted"}[t.Trusted])
 	}
-	row("effects", words(t.Annotations.Words())+" declared")
+	row("effects", words(t.Effects)+" declared")
 	row("result", resultText(t))
-	row("timeout", t.Timeout.String())
+	row("timeout", t.Timeout)
 	row("for", audienceText(t))
 	row("digest", t.Digest)
-	if t.Changed() {
+	if t.Changed {
 		row("pinned", visible.Line(t.Pin)+", which is another definition")
 	}
 	if t.Own != "" {
@@ -112,7 +112,7 @@ func longOrigin(o toolset.Origin) string {
 
 // decisionText describes the result of all gates together.
 func decisionText(t *toolset.ToolInfo) string {
-	action, sometimes := t.Decision()
+	action, sometimes := t.Decision, t.Sometimes
 	switch {
 	case action == approval.ActionDeny && sometimes:
 		return "some calls are refused, because a gate denies them"
@@ -158,9 +158,9 @@ func resultText(t *toolset.ToolInfo) string {
 }
 
 func audienceText(t *toolset.ToolInfo) string {
-	if t.Audience == nil {
+	if t.For == nil {
 		return "all callers"
 	}
-	roles := lists.Map(t.Audience.Roles, func(role string) string { return "role " + visible.Line(role) })
-	return cmp.Or(strings.Join(append(roles, lists.Map(t.Audience.Callers, visible.Line)...), ", "), "no caller")
+	roles := lists.Map(t.For.Roles, func(role string) string { return "role " + visible.Line(role) })
+	return cmp.Or(strings.Join(append(roles, lists.Map(t.For.Callers, visible.Line)...), ", "), "no caller")
 }

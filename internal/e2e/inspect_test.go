@@ -134,8 +134,7 @@ func TestInspectGo(t *testing.T) {
 		}
 		var got []string
 		for i := range in.Tools[:3] {
-			action, sometimes := in.Tools[i].Decision()
-			got = append(got, fmt.Sprintf("%s %s %t", in.Tools[i].Name, action, sometimes))
+			got = append(got, fmt.Sprintf("%s %s %t", in.Tools[i].Name, in.Tools[i].Decision, in.Tools[i].Sometimes))
 		}
 		if got := strings.Join(got, "; "); got != one.want {
 			t.Errorf("%s: %s, want %s", name, got, one.want)

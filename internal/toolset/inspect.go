@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"a2a-server/approval"
 	"a2a-server/auth"
 	"a2a-server/internal/app/config"
 	"a2a-server/internal/guard"
@@ -24,10 +25,10 @@ const inspectTime = 20 * time.Second
 // An Inventory has the tools of a configuration, for the operator of the server. It has no
 // secrets.
 type Inventory struct {
-	Tools []ToolInfo // in the order of the configuration; tools given in Go come first
+	Tools []ToolInfo `json:"tools"` // in the order of the configuration; tools given in Go come first
 	// Problems are the reasons why tools are not offered, or gates do not ask as the operator
 	// may believe. They keep no server from starting.
-	Problems []ToolProblem
+	Problems []ToolProblem `json:"problems"`
 }
 
 // A ToolProblem is a problem with tools that keeps no server from starting, such as an MCP
@@ -60,22 +61,24 @@ type ToolInfo struct {
 	// Own is the name of the tool in its MCP server; "": it is not a tool of an MCP server.
 	Own string `json:"-"`
 
-	// Annotations are believed: they decide, for example, whether a call may be repeated
-	// after a crash. Claims are only shown.
-	Annotations tool.Annotations `json:"-"`
-	Claims      []string         `json:"claims,omitempty"`
-	Trusted     bool             `json:"trusted,omitempty"` // Annotations equal the claims
+	Claims  []string `json:"claims,omitempty"`  // of its effects, which are only shown
+	Trusted bool     `json:"trusted,omitempty"` // Effects equal the claims
 
-	Streaming   bool           `json:"streaming,omitempty"`
-	LongRunning bool           `json:"longRunning,omitempty"`
-	Timeout     time.Duration  `json:"-"` // of each call
-	Audience    *tool.Audience `json:"-"` // the roles that may use it; nil: every caller may
+	Streaming   bool `json:"streaming,omitempty"`
+	LongRunning bool `json:"longRunning,omitempty"`
+	Changed     bool `json:"changed,omitempty"` // the definition differs from the pinned one
 
-	Gates []GateInfo `json:"-"` // in the order in which they are considered
+	// Decision is the combined effect of all gates on calls of the tool: deny wins over ask.
+	Decision  approval.Action `json:"decision"`
+	Sometimes bool            `json:"sometimes,omitempty"` // some calls may pass
+	Gates     []GateInfo      `json:"gates"`               // in the order in which they are considered
+
+	// Effects are believed: they decide, for example, whether a call may be repeated after a
+	// crash.
+	Effects []string    `json:"effects,omitempty"`
+	Timeout string      `json:"timeout"`       // of each call
+	For     *config.For `json:"for,omitempty"` // who may use it; nil: every caller may
 }
-
-// Changed reports whether the definition of the tool differs from the pinned definition.
-func (t *ToolInfo) Changed() bool { return t.Pin != "" && !strings.EqualFold(t.Pin, t.Digest) }
 
 // Inspect makes the tools of a configuration, starts servers of tools for that if it has to,
 // and returns the tools that a server would offer, with their callers and gates. Everything
@@ -90,7 +93,7 @@ func Inspect(ctx context.Context, c Config) (all *Inventory, err error) {
 }
 
 func (s *State) inspect(ctx context.Context, c *Config) (*Inventory, error) {
-	i := inspection{State: s, ctx: ctx, inventory: &Inventory{}}
+	i := inspection{State: s, ctx: ctx, inventory: &Inventory{Tools: []ToolInfo{}, Problems: []ToolProblem{}}}
 	down := i.refresh()
 	sets := slices.Concat(s.given, s.box.sets(true))
 	all := &Lister{agent: s.agent, by: auth.Anonymous(), all: lists.Map(sets, func(set tool.Toolset) *source {
@@ -205,24 +208,24 @@ func (i *inspection) describe(t tool.Tool, entry *config.Tool, n int) (info Tool
 	d := tool.ToDefinition(t)
 	info = ToolInfo{
 		Name: d.Name, Description: d.Description, Parameters: d.Parameters, Claims: d.Claims,
-		Annotations: tool.AnnotationsOf(t), LongRunning: t.IsLongRunning(), Timeout: i.conf.Limits.ToolTimeout,
+		Effects: tool.AnnotationsOf(t).Words(), LongRunning: t.IsLongRunning(), Streaming: tool.Streams(t),
 	}
 	if info.Digest, err = tool.Digest(d); err != nil {
 		return info, err
 	}
-	info.Streaming = tool.Streams(t)
+	timeout := i.conf.Limits.ToolTimeout
 	if timed, ok := tool.As[tool.Timed](t); ok && timed.Timeout() > 0 {
-		info.Timeout = timed.Timeout()
+		timeout = timed.Timeout()
 	}
+	info.Timeout = timeout.String()
 	if entry != nil {
-		if entry.For != nil {
-			info.Audience = &tool.Audience{Roles: slices.Clone(entry.For.Roles), Callers: slices.Clone(entry.For.Callers)}
-		}
+		info.For = entry.For
 		if show := i.box.entries[n].kind.show; show != nil {
 			show(&info, entry)
 		}
 	}
 	info.Gates = i.gatesOf(t, &info, entry, n)
+	info.Decision, info.Sometimes = combined(info.Gates)
 	return info, nil
 }
 

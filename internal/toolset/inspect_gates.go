@@ -26,11 +26,10 @@ type GateInfo struct {
 // Place returns where the gate was configured, as file:line; "": nowhere.
 func (g *GateInfo) Place() string { return config.Place{File: g.File, Line: g.Line}.String() }
 
-// Decision returns the combined effect of all gates on calls of the tool: deny wins over ask.
-// The result sometimes reports whether some calls may pass.
-func (t *ToolInfo) Decision() (a approval.Action, sometimes bool) {
+// combined returns the combined effect of gates; see [ToolInfo].
+func combined(gates []GateInfo) (a approval.Action, sometimes bool) {
 	a = approval.ActionAllow
-	for _, g := range t.Gates {
+	for _, g := range gates {
 		switch {
 		case g.Void != "" || g.Action == approval.ActionAllow:
 		case g.Action == approval.ActionDeny && a != approval.ActionDeny, a == approval.ActionAllow:
@@ -45,12 +44,12 @@ func (t *ToolInfo) Decision() (a approval.Action, sometimes bool) {
 // gatesOf returns the gates and settings that decide whether calls of t need approval. entry
 // is its entry, which is number n of tools; nil: it has none.
 func (i *inspection) gatesOf(t tool.Tool, info *ToolInfo, entry *config.Tool, n int) []GateInfo {
-	own, changed := i.ownGates(t, info, entry, n), info.Changed()
+	own, changed := i.ownGates(t, info, entry, n), info.Changed
 	void := ""
 	if ignored(i.conf, t) {
 		void = "declared_gates is ignore"
 	}
-	var all []GateInfo
+	all := []GateInfo{}
 	for k, g := range i.policy.Gates() {
 		if !g.Matches(t.Name()) {
 			continue
@@ -106,7 +105,7 @@ func (i *inspection) ownGates(t tool.Tool, info *ToolInfo, entry *config.Tool, n
 			switch place := i.conf.Place(i.conf.ToolPath(n, "approve")); {
 			case approves(entry, t.Name()):
 				add(approval.ActionAsk, "approve", place)
-			case asks && !info.Changed():
+			case asks && !info.Changed:
 				add(approval.ActionAsk, "approve names a tool that is not listed", place)
 			}
 			asks = false
@@ -116,7 +115,7 @@ func (i *inspection) ownGates(t tool.Tool, info *ToolInfo, entry *config.Tool, n
 			add(approval.ActionAsk, "default of "+string(entry.Kind), begin)
 			asks = false
 		}
-		if info.Changed() {
+		if info.Changed {
 			add(approval.ActionAsk, "pins", i.conf.Place(i.conf.ToolPath(n, "pins")))
 			return all
 		}

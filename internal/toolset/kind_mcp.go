@@ -72,11 +72,12 @@ func gatedMCP(w *maker, e *entry) tool.Toolset {
 	return tool.WithConfirmation(e.made, tool.ConfirmMatching(func(name string) bool { return !config.Exempt(w.conf, name) }))
 }
 
-// showMCP adds the name of a tool in its server, its pin, and whether its hints are believed.
+// showMCP adds the name of a tool in its server, its pin with its effect, and whether its hints are believed.
 func showMCP(t *ToolInfo, c *config.Tool) {
 	t.Own = strings.TrimPrefix(t.Name, c.Name+"_")
 	t.Pin = c.Pins[t.Own]
-	t.Trusted = slices.Contains(config.Own[config.MCPTool](c).Trust, t.Own) && !t.Changed()
+	t.Changed = t.Pin != "" && !strings.EqualFold(t.Pin, t.Digest)
+	t.Trusted = slices.Contains(config.Own[config.MCPTool](c).Trust, t.Own) && !t.Changed
 }
 
 // CacheFolder makes the folder in which the definitions of MCP servers are kept, so that
