@@ -70,13 +70,11 @@ func ChangingOf(a Authenticator) []Changing {
 		for _, one := range a {
 			all = append(all, ChangingOf(one)...)
 		}
-	case *requiring:
-		all = ChangingOf(a.of)
+	case *wrapped:
+		all = ChangingOf(a.inner)
 		if a.changes != nil {
 			all = append(all, a.changes)
 		}
-	case *completing:
-		all = ChangingOf(a.inner)
 	case Changing:
 		all = append(all, a)
 	}

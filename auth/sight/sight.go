@@ -14,14 +14,6 @@ const (
 	Route                   // gets messages about it: a mail, Slack, a webhook of notify
 )
 
-// Readers returns all readers.
-func Readers() []Reader { return []Reader{Requester, Decider, Overseer, Route} }
-
-// String returns the words of the documents.
-func (r Reader) String() string {
-	return [...]string{"requester", "decider", "viewer, operator, other approver", "route"}[r]
-}
-
 // A Surface is where something is read.
 type Surface uint8
 
@@ -33,26 +25,14 @@ const (
 	Message                 // messages of routes
 )
 
-// Surfaces returns all surfaces.
-func Surfaces() []Surface { return []Surface{Task, Approval, List, Message} }
-
-// String returns the words of the documents.
-func (s Surface) String() string {
-	return [...]string{"task", "approval", "lists, feed, calls", "messages"}[s]
-}
-
 // A Level is how much of a field is seen.
 type Level uint8
 
 // The levels.
 const (
-	None   Level = iota
-	Masked       // with ••• where the gate says so
+	Masked Level = iota + 1 // with ••• where the gate says so; 0: it is not seen
 	Whole
 )
-
-// String returns the word of the documents.
-func (l Level) String() string { return [...]string{"none", "masked", "whole"}[l] }
 
 // A Sight is a reader's view of a surface.
 type Sight struct {
@@ -63,18 +43,17 @@ type Sight struct {
 	Kept         Level // the same where a gate keeps the task
 }
 
+// parties are the sights of those who asked for the call or may decide it.
+var parties = map[Surface]Sight{
+	Task:     {Arguments: Whole, Question: Whole, Digest: Whole, Conversation: Whole, Kept: Whole},
+	Approval: {Arguments: Whole, Question: Whole, Digest: Whole, Conversation: Whole, Kept: Whole},
+	List:     {Arguments: Masked, Question: Masked, Digest: Whole, Conversation: Masked, Kept: Masked},
+}
+
 // sights are all rows of the table. What is missing is not seen.
 var sights = map[Reader]map[Surface]Sight{
-	Requester: {
-		Task:     {Arguments: Whole, Question: Whole, Digest: Whole, Conversation: Whole, Kept: Whole},
-		Approval: {Arguments: Whole, Question: Whole, Digest: Whole, Conversation: Whole, Kept: Whole},
-		List:     {Arguments: Masked, Question: Masked, Digest: Whole, Conversation: Masked, Kept: Masked},
-	},
-	Decider: {
-		Task:     {Arguments: Whole, Question: Whole, Digest: Whole, Conversation: Whole, Kept: Whole},
-		Approval: {Arguments: Whole, Question: Whole, Digest: Whole, Conversation: Whole, Kept: Whole},
-		List:     {Arguments: Masked, Question: Masked, Digest: Whole, Conversation: Masked, Kept: Masked},
-	},
+	Requester: parties,
+	Decider:   parties,
 	Overseer: {
 		Task:     {Arguments: Masked, Question: Masked, Conversation: Whole},
 		Approval: {Arguments: Masked, Question: Masked, Conversation: Whole},

@@ -15,7 +15,6 @@ import (
 // Styles of ANSI terminals (ECMA-48 SGR).
 const (
 	bold   = "1"
-	faint  = "2"
 	red    = "31"
 	green  = "32"
 	yellow = "33"

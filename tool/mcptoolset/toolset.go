@@ -172,10 +172,8 @@ func (t *Toolset) Refresh(ctx context.Context) error {
 // shortened.
 type Status struct {
 	Connected bool
-	Server    string   // the name and version that the server gives itself
 	Err       error    // why there is no connection; nil if none was needed yet
 	LastWords []string // the last lines that the process which ended last wrote to stderr
-	Offered   int      // tools
 	Calls     int      // that run, or wait for another of their caller
 	Problems  []string // with the tools, and with the cache file
 }
@@ -184,7 +182,7 @@ type Status struct {
 func (t *Toolset) Status() Status {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	s := Status{LastWords: t.lastWords, Calls: t.waiting}
+	s := Status{Connected: t.session != nil, LastWords: t.lastWords, Calls: t.waiting}
 	if t.down != nil {
 		s.Err = errors.New(t.text(t.down))
 	}
@@ -195,14 +193,7 @@ func (t *Toolset) Status() Status {
 		s.Calls += one.calls
 	}
 	if t.known != nil {
-		s.Offered = len(t.known.tools)
 		s.Problems = append(s.Problems, t.known.problems...)
-	}
-	if t.session != nil {
-		s.Connected = true
-		if r := t.session.client.InitializeResult(); r != nil && r.ServerInfo != nil {
-			s.Server = visible.Clip(strings.TrimSpace(r.ServerInfo.Name+" "+r.ServerInfo.Version), 200)
-		}
 	}
 	return s
 }

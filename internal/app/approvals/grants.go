@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -26,16 +27,9 @@ type grantsJSON struct {
 
 func listGrants(p *cli.Program) *cobra.Command {
 	c := remote.NewCommand(p, &cobra.Command{Use: "list", Short: "list the grants in force, those that end first before others"}, "", true /* prints */)
-	var q client.GrantQuery
 	limit := cli.LimitFlag(c.Command)
-	return c.Do(func(ctx context.Context, s *remote.Server, _ []string) (err error) {
-		all := grantsJSON{}
-		all.Grants, all.More, err = cli.Collect(*limit, func(limit int, cursor string) ([]client.Grant, string, error) {
-			q.Limit, q.Cursor = limit, cursor
-			page, err := s.Grants(ctx, q)
-			all.Reach = page.Reach
-			return page.Items, page.Next, s.Explain(err)
-		})
+	return c.Do(func(ctx context.Context, s *remote.Server, _ []string) error {
+		all, err := grants(ctx, s, *limit)
 		if err != nil {
 			return err
 		}
@@ -46,6 +40,18 @@ func listGrants(p *cli.Program) *cobra.Command {
 		}
 		return p.List(*c.As, all, lines, "there are no grants", all.More, all.Reach.NoteFor(len(all.Grants)))
 	})
+}
+
+// grants returns the grants in force, at most limit.
+func grants(ctx context.Context, s *remote.Server, limit int) (all grantsJSON, err error) {
+	var q client.GrantQuery
+	all.Grants, all.More, err = cli.Collect(limit, func(limit int, cursor string) ([]client.Grant, string, error) {
+		q.Limit, q.Cursor = limit, cursor
+		page, err := s.Grants(ctx, q)
+		all.Reach = page.Reach
+		return page.Items, page.Next, s.Explain(err)
+	})
+	return all, err
 }
 
 func revokeGrant(p *cli.Program) *cobra.Command {
@@ -86,21 +92,13 @@ func revokeGrant(p *cli.Program) *cobra.Command {
 // grantsBy returns the ids of the grants in force that a subject or a person has made, as far as the caller
 // may see them.
 func grantsBy(ctx context.Context, s *remote.Server, by string) (ids []string, reach *client.Reach, err error) {
-	var q client.GrantQuery
-	for {
-		page, err := s.Grants(ctx, q)
-		if err != nil {
-			return nil, nil, s.Explain(err)
-		}
-		for i := range page.Items {
-			if maker := &page.Items[i].By; strings.EqualFold(maker.Subject, by) || strings.EqualFold(maker.Person, by) {
-				ids = append(ids, page.Items[i].ID)
-			}
-		}
-		if q.Cursor = page.Next; q.Cursor == "" {
-			return ids, page.Reach, nil
+	all, err := grants(ctx, s, math.MaxInt)
+	for i := range all.Grants {
+		if maker := &all.Grants[i].By; strings.EqualFold(maker.Subject, by) || strings.EqualFold(maker.Person, by) {
+			ids = append(ids, all.Grants[i].ID)
 		}
 	}
+	return ids, all.Reach, err
 }
 
 // grantRequest returns the request for a grant in the flags of a decision, nil if there is none.

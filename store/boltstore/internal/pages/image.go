@@ -17,7 +17,6 @@ import (
 // Image is the file in the state of a transaction. Results are valid until the end of the
 // transaction. Methods panic with an error where a page is damaged; see [Read].
 type Image struct {
-	tx   *bolt.Tx
 	data []byte // of the file, as bbolt has mapped it
 	size uint64 // of a page
 	root uint64 // page of the bucket of all buckets
@@ -35,7 +34,6 @@ func Read(tx *bolt.Tx, fn func(im *Image) error) (err error) {
 	}()
 	info := tx.DB().Info()
 	return fn(&Image{
-		tx:   tx,
 		data: unsafe.Slice(*(**byte)(unsafe.Pointer(&info.Data)), tx.Size()), // bbolt maps all of it before it returns a transaction
 		size: uint64(info.PageSize),
 		root: uint64(tx.Cursor().Bucket().Root()),
