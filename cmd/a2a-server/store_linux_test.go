@@ -208,6 +208,13 @@ func TestPlainCopyIsRestored(t *testing.T) {
 		t.Errorf("a copy is served, or refused without the command: %s", p.said())
 	}
 	s.data = filepath.Join(t.TempDir(), "data")
+	short := filepath.Join(t.TempDir(), "short.db")
+	if err := os.WriteFile(short, text[:12<<10], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, stderr := s.run("store", "restore", "--unverified", short); code != 1 || !strings.HasSuffix(stderr, ": restore a backup, without --unverified, or another copy\n") || strings.Contains(stderr, "--init") {
+		t.Errorf("restore of the beginning of a copy exits with %d: %s", code, stderr)
+	}
 	if code, _, stderr := s.run("store", "restore", "--unverified", filepath.Join(copied, "tasks.db")); code != 0 {
 		t.Fatalf("restore exits with %d: %s", code, stderr)
 	}

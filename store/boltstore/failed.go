@@ -72,7 +72,7 @@ func afterFailure(path string) (*failed, error) {
 func (f *failed) text(path string) string {
 	lost := ""
 	if f.lost > 0 {
-		lost = fmt.Sprintf("damaged tasks and rows in %s: %d; each is an error where it is read; check the disk, and restore a backup to have them", path, f.lost)
+		lost = fmt.Sprintf("damaged tasks and rows in %s: %d; each is an error or missing where it is read; check the disk, and restore a backup to have them", path, f.lost)
 	}
 	switch {
 	case f.derived != "":

@@ -20,6 +20,8 @@ import (
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/engine"
+	"a2a-server/tool"
+	"a2a-server/tool/agent"
 )
 
 // repeated sends a message again, and checks that it finds its task.
@@ -230,6 +232,53 @@ func TestMessageSentWhileItIsForgotten(t *testing.T) {
 		}
 		synctest.Wait()
 		w.wantRuns("write", 2)
+	})
+}
+
+// A message that is forgotten between its look-up and its create makes a task, at the first try or the next.
+func TestMessageForgottenBeforeItsCreate(t *testing.T) {
+	eachDisk(t, func(t *testing.T, w *world) {
+		var before func()
+		w.wrap = func(h store.Handle) store.Handle {
+			return interposed{h, func() {
+				if step := before; step != nil {
+					before = nil
+					step()
+				}
+			}, nil, nil}
+		}
+		w.start()
+		m := w.calls("write", args{"amount": 1, "to": "bob"})
+		w.must(w.engine.Tasks().Delete(w.ctx(), alice, string(w.send(m).ID)))
+		before = func() { w.must(w.engine.Tasks().ForgetMessages(w.ctx())) }
+		second, err := w.sendAs(alice, m)
+		w.must(err)
+		if second.Duplicate {
+			t.Errorf("Send() = %+v, want a new task", second)
+		}
+		w.repeated(m, a2a.TaskID(second.Task.String()))
+		synctest.Wait()
+		w.wantRuns("write", 2)
+	})
+}
+
+// A repeated message costs a look-up: no hook runs, and nothing is drafted.
+func TestRepeatedMessageIsOnlyLookedUp(t *testing.T) {
+	eachDisk(t, func(t *testing.T, w *world) {
+		var hooks, creates atomic.Int32
+		w.cfg.Hooks = []task.Hook{func(agent.ReadonlyContext, tool.ToolCall) (task.HookResult, error) {
+			hooks.Add(1)
+			return task.HookResult{}, nil
+		}}
+		w.wrap = func(h store.Handle) store.Handle { return interposed{h, func() { creates.Add(1) }, nil, nil} }
+		w.start()
+		m := w.calls("transfer", args{"amount": 1, "to": "bob"})
+		first := w.send(m)
+		before := hooks.Load()
+		w.repeated(m, first.ID)
+		if hooks.Load() != before || before == 0 || creates.Load() != 1 {
+			t.Errorf("hooks ran %d times, then %d; %d creates, want one", before, hooks.Load(), creates.Load())
+		}
 	})
 }
 

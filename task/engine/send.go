@@ -86,34 +86,36 @@ func (e *Engine) Send(ctx context.Context, s Send) (*Sent, error) {
 	return e.create(ctx, s, raw)
 }
 
-// create creates a task from a message, unless the message has created one.
-//
-// The batch that creates the task puts the row of the message, if it is not there: of equal messages only one
-// passes. So the row is looked up only when no task was created, for whatever reason: the answer to the message
-// may be its task. A conflict is answered after the batch that it conflicts with is durable.
+// createTries is how often a message tries to create a task. A try fails for an equal message, whose task the next
+// finds, or while the row of the message is being removed, at most for some pages of a sweep.
+const createTries = 20
+
+// create creates a task from a message, unless the message has created one. The batch that creates the task puts
+// the row of the message: of equal messages only one passes, and the conflict of another is answered after that one
+// is durable.
 func (e *Engine) create(ctx context.Context, s Send, raw []byte) (*Sent, error) {
 	scope := ScopeFor(s.By, auth.Create)
 	if e.env.Rules().NoIdempotency {
 		return e.begin(ctx, scope, s, raw, nil)
 	}
-	for message := (turn.Message{Hash: rules.MessageHash(s.By, raw)}); ; {
-		sent, err := e.begin(ctx, scope, s, raw, &message)
-		if err == nil && sent.Direct == nil {
-			return sent, nil
-		}
-		conflict := errors.Is(err, store.ErrConflict)
+	message := &turn.Message{Hash: rules.MessageHash(s.By, raw)}
+	for try := 1; ; try++ {
 		removals := e.messages.removalsDone.Load()
-		first, rev, lookup := e.sentBefore(ctx, scope, message.Hash)
-		switch {
-		case lookup != nil && (err == nil || conflict):
-			return nil, tasklog.Translate(lookup)
-		case lookup == nil && !first.IsZero():
+		first, rev, err := e.sentBefore(ctx, scope, message.Hash)
+		if err != nil {
+			return nil, tasklog.Translate(err)
+		}
+		if !first.IsZero() {
 			return &Sent{Task: first, Duplicate: true, scope: scope}, nil
-		case !conflict || rev == 0 && message.Rev == 0:
+		}
+		message.Rev, message.Holds = rev, nil
+		if rev != 0 { // the row of a task that is gone
+			message.Holds = func() bool { return e.messages.removalsBegun.Load() == removals }
+		}
+		sent, err := e.begin(ctx, scope, s, raw, message)
+		if try == createTries || !errors.Is(err, store.ErrConflict) {
 			return sent, err
 		}
-		// The row was removed, or its task was deleted.
-		message.Rev, message.Holds = rev, func() bool { return e.messages.removalsBegun.Load() == removals }
 	}
 }
 

@@ -61,7 +61,7 @@ func (r *recorder) said() string {
 // its approvals were swept.
 func TestTasksWithoutWebhooksPayNothing(t *testing.T) {
 	t.Parallel()
-	const beforePush = "5 batches, 31 puts, 1 reads, 3 queries, rows map[approval:2 message:2]"
+	const beforePush = "5 batches, 31 puts, 1 reads, 5 queries, rows map[approval:2 message:2]"
 	run := func(enabled bool) string {
 		open := newBolt(t).open
 		rec := &recorder{rows: map[string]int{}}

@@ -50,6 +50,12 @@ it is of one moment. With - for FILE, the backup is read from the standard input
 			return fmt.Errorf("%s has a store: stop its server and move %s away, or name another folder with --data", conf.Data, path)
 		case errors.Is(err, boltstore.ErrNotBackup):
 			return fmt.Errorf("%s is no backup of this program, so nothing says that it is whole: make one with 'a2a-server store backup'. If it is a plain copy of tasks.db, --unverified takes it", args[0])
+		case errors.Is(err, store.ErrDamaged):
+			text := err.Error()
+			if damage, is := errors.AsType[*boltstore.DamageError](err); is { // its next step is that of a store in use
+				text = damage.Damage()
+			}
+			return fmt.Errorf("restore %s: %s: restore a backup, without --unverified, or another copy", args[0], text)
 		case err != nil:
 			return fmt.Errorf("restore %s: %w", args[0], err)
 		}

@@ -160,10 +160,13 @@ func openError(path string, err error) error {
 
 // DamageError is the store.ErrDamaged of a file that is damaged, or in which a transaction met a bug
 // of this program. Its text is a line that names the damage and the next step.
-type DamageError struct{ text string }
+type DamageError struct{ damage, next string }
 
-// Error returns the text.
-func (e *DamageError) Error() string { return e.text }
+// Error returns the line.
+func (e *DamageError) Error() string { return e.damage + ": " + e.next }
+
+// Damage returns the line without the next step.
+func (e *DamageError) Damage() string { return e.damage }
 
 // Is reports that the error is store.ErrDamaged.
 func (e *DamageError) Is(target error) bool { return target == store.ErrDamaged }
@@ -173,7 +176,7 @@ func DamagedFile(path string, why any) error { return damagedFile(path, why, tim
 
 // damagedFile is DamagedFile with the moment of the newest backup; zero: none is known.
 func damagedFile(path string, why any, backup time.Time) error {
-	return &DamageError{fmt.Sprintf("%v: %s: %v: %s", store.ErrDamaged, path, why, restoreText(path, backup))}
+	return &DamageError{fmt.Sprintf("%v: %s: %v", store.ErrDamaged, path, why), restoreText(path, backup)}
 }
 
 // restoreText names the commands that replace the file at path.
@@ -255,7 +258,7 @@ func (f *File) Break(p any) error {
 		if err := mark.leave(f.path); err != nil && !isMarked(f.path) {
 			next = fmt.Sprintf("the mark by which the next start checks it could not be left (%v): create the file %s, then start the server again; if that refuses it, %s", err, markPath(f.path), restoreText(f.path, mark.Backup))
 		}
-		return &DamageError{fmt.Sprintf("%v: %s: a transaction failed, so that the file is damaged or this program has a bug: %v: %s", store.ErrDamaged, f.path, p, next)}
+		return &DamageError{fmt.Sprintf("%v: %s: a transaction failed, so that the file is damaged or this program has a bug: %v", store.ErrDamaged, f.path, p), next}
 	})
 }
 
