@@ -81,7 +81,7 @@ func (s *Server) operations(requests *httpd.Frontend, guard httpd.Guard) *http.S
 	operators := guard.Wrap(debugapi.Handler(debugapi.Config{
 		Requests: requests, SetLevel: s.given.Inside.LogLevel, Ready: http.HandlerFunc(s.health.ServeDetails),
 		Refusal: s.health.Refusal,
-		Backup:  s.store.backup(), BackedUp: s.store.backedUp(s.monitor.metrics), Resume: s.engine.Resume, Reload: s.reload, Log: s.log,
+		Backup:  s.store.backup(), BackedUp: s.store.backedUp, Resume: s.engine.Resume, Reload: s.reload, Log: s.log,
 	}), a2a.WriteRefusal)
 	mux := http.NewServeMux()
 	for _, path := range []string{debugapi.ProfilePath, debugapi.LevelPath, debugapi.ReadyPath, debugapi.BackupPath, debugapi.BackupPath + "/", debugapi.ResumePath, debugapi.ReloadPath} {

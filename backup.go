@@ -5,7 +5,6 @@ import (
 	"io"
 	"time"
 
-	"a2a-server/internal/metrics"
 	"a2a-server/store/boltstore"
 )
 
@@ -17,23 +16,18 @@ func (b *backend) backup() func(ctx context.Context, to io.Writer) (boltstore.Ba
 	return b.file.Backup
 }
 
-// backedUp returns the function that records a backup that was verified.
-func (b *backend) backedUp(measured *metrics.Metrics) func(context.Context, time.Time) error {
-	return func(ctx context.Context, moment time.Time) error {
-		if b.file == nil {
-			return nil
-		}
-		measured.BackedUp(moment)
-		return b.file.BackedUp(ctx, moment)
+// backedUp records a backup that was verified.
+func (b *backend) backedUp(ctx context.Context, moment time.Time) error {
+	if b.file == nil {
+		return nil
 	}
+	return b.file.BackedUp(ctx, moment)
 }
 
-// knowBackup tells the metrics of the newest backup.
-func (b *backend) knowBackup(measured *metrics.Metrics) {
-	if b.file == nil {
-		return
+// lastBackup returns the moment of the newest verified backup; zero: none is known.
+func (b *backend) lastBackup() (at time.Time) {
+	if b.file != nil {
+		at = b.file.LastBackup()
 	}
-	if at := b.file.LastBackup(); !at.IsZero() {
-		measured.BackedUp(at)
-	}
+	return at
 }

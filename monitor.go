@@ -39,11 +39,12 @@ func (m *monitor) count(s *Server) {
 	}
 	m.metrics = metrics.New(metrics.Config{
 		Version: Version(), Ready: s.health.Ready, Draining: s.health.Draining,
-		Held:    func() bool { _, held := s.engine.Held(); return held },
-		Figures: m.survey.Figures,
-		Load:    func() engine.Load { return s.engine.Load() },
-		Streams: func() int { return s.streams.Taken() },
-		Push:    s.pushed, Notifications: func() []outbox.Stats { return s.notify.Stats() },
+		Held:       func() bool { _, held := s.engine.Held(); return held },
+		Figures:    m.survey.Figures,
+		Load:       func() engine.Load { return s.engine.Load() },
+		Streams:    func() int { return s.streams.Taken() },
+		LastBackup: func() time.Time { return s.store.lastBackup() },
+		Push:       s.pushed, Notifications: func() []outbox.Stats { return s.notify.Stats() },
 		Tool: func(name string) bool {
 			return slices.ContainsFunc(s.catalog.Known(), func(k agentcard.Skill) bool { return k.ID == name }) || slices.Contains(s.tools.Load().Reserved(), name)
 		},

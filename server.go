@@ -135,7 +135,6 @@ func New(c Config) (_ *Server, err error) {
 		}
 	}
 	s.monitor.watch(s)
-	s.store.knowBackup(s.monitor.metrics)
 	s.persons = directory.New(directory.Config{Store: s.store.handle, Now: c.Now, Operators: []string{apikey.Method, peer.Method}, Log: c.Log})
 	if s.authenticator != nil {
 		s.authenticator = auth.Completing(s.authenticator, s.persons.Complete)

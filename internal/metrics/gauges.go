@@ -65,8 +65,8 @@ func (g *gauges) Collect(to chan<- prometheus.Metric) {
 		s.counter(messages, r.Sent, r.Route, "ok")
 		s.counter(messages, r.Refused, r.Route, "error")
 	}
-	if at := g.of.backedUp.Load(); at > 0 {
-		s.gauge(backup, float64(at)/1000)
+	if at := c.LastBackup(); !at.IsZero() {
+		s.gauge(backup, float64(at.UnixMilli())/1000)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), scrapeTime)
 	defer cancel()

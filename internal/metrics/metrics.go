@@ -11,7 +11,6 @@ import (
 	"context"
 	"runtime"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -47,6 +46,8 @@ type Config struct {
 	Streams  func() int // that are open
 	Figures  func(context.Context) (Figures, error)
 
+	LastBackup func() time.Time // that was verified; zero: none is known
+
 	Push          func() (counted outbox.Stats, on bool)
 	Notifications func() []outbox.Stats
 
@@ -63,7 +64,6 @@ type Metrics struct {
 	unknown, changes, queued                                              prometheus.Counter
 	httpTime, callTime, waitTime, commitTime                              *prometheus.HistogramVec
 	reloaded                                                              prometheus.Gauge
-	backedUp                                                              atomic.Int64 // Unix time of the newest backup, in ms; 0: none is known
 
 	mu           sync.Mutex
 	running      map[call]time.Time // when each running call has started
@@ -127,18 +127,6 @@ func (m *Metrics) Responded(route string, status int, took time.Duration) {
 
 // classes are the classes of a status, by its first digit.
 var classes = [...]string{"none", "1xx", "2xx", "3xx", "4xx", "5xx"}
-
-// BackedUp notes that a backup of the store as it was at a time has been made and verified. Call it
-// with each new backup and, at the start, with the newest that is known. An older backup than the
-// newest changes nothing.
-func (m *Metrics) BackedUp(at time.Time) {
-	if m == nil {
-		return
-	}
-	for newest := m.backedUp.Load(); newest < at.UnixMilli() && !m.backedUp.CompareAndSwap(newest, at.UnixMilli()); {
-		newest = m.backedUp.Load()
-	}
-}
 
 // Committed measures a commit of the store.
 func (m *Metrics) Committed(took time.Duration) {

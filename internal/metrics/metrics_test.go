@@ -37,6 +37,7 @@ func filled() *metrics.Metrics {
 		},
 		Push:          func() (outbox.Stats, bool) { return outbox.Stats{Sent: 12, Refused: 13, Failed: 14}, true },
 		Notifications: func() []outbox.Stats { return []outbox.Stats{{Route: "ops", Sent: 15, Refused: 16}} },
+		LastBackup:    func() time.Time { return time.Unix(2000, 0) },
 		Tool:          func(name string) bool { return name == "pay" || strings.HasPrefix(name, "t") },
 		Gate:          func(name string) bool { return name == "gate:pay" },
 	})
@@ -64,8 +65,6 @@ func filled() *metrics.Metrics {
 	m.Reloaded(errors.New("a mistake"))
 	m.Responded("SendMessage", 200, time.Second)
 	m.Responded("", 0, time.Second)
-	m.BackedUp(time.Unix(2000, 0))
-	m.BackedUp(time.Unix(1000, 0)) // is older
 	return m
 }
 
