@@ -29,8 +29,6 @@ type Config struct {
 	// HTTP sends the requests to URL. Redirects are never followed. Defaults to a client of its
 	// own.
 	HTTP *http.Client
-	// Timeout bounds each request, but no stream. Defaults to 90 s.
-	Timeout time.Duration
 	// Retries is how often a request is sent again after it has failed, where that is safe.
 	// Defaults to 4; a negative number means never. [Client.Watch] and [Client.TaskEvents]
 	// connect again for as long as their context lasts.
@@ -76,9 +74,6 @@ const socketHost = "a2a-server.admin"
 func New(cfg Config) (*Client, error) {
 	if (cfg.URL == "") == (cfg.Socket == "") {
 		return nil, errors.New("a client needs either the URL of a server or the path of its socket")
-	}
-	if cfg.Timeout == 0 {
-		cfg.Timeout = 90 * time.Second
 	}
 	if cfg.Retries == 0 {
 		cfg.Retries = 4

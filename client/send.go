@@ -20,7 +20,8 @@ import (
 )
 
 const (
-	maxAnswer  = 256 << 20 // bytes
+	maxAnswer  = 256 << 20        // bytes
+	timeout    = 90 * time.Second // of a request that is no stream
 	firstPause = 200 * time.Millisecond
 	maxPause   = 30 * time.Second
 )
@@ -141,7 +142,7 @@ func (c *Client) pause(ctx context.Context, cause error, d time.Duration) error 
 
 // once sends a request, and reads the whole answer.
 func (c *Client) once(ctx context.Context, method, path string, query values, body []byte) ([]byte, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, c.cfg.Timeout, errSilent)
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errSilent)
 	defer cancel()
 	response, err := c.send(ctx, method, path, query, body, nil)
 	if err != nil {

@@ -1,7 +1,6 @@
 package httptool
 
 import (
-	"cmp"
 	"net/http"
 	"net/netip"
 
@@ -10,8 +9,8 @@ import (
 	"a2a-server/internal/egress"
 )
 
-// DefaultMaxBytes is the default of [ClientConfig].MaxBytes.
-const DefaultMaxBytes = 1 << 20
+// maxBytes limits an answer, after decompression.
+const maxBytes = 1 << 20
 
 // ClientConfig says which servers a [Client] may reach. The zero value allows only the
 // public internet.
@@ -24,8 +23,6 @@ type ClientConfig struct {
 	Own func() []netip.AddrPort
 	// RootCAs has certificates in PEM, trusted in addition to the system's. Defaults to none.
 	RootCAs []byte
-	// MaxBytes limits an answer, after decompression. Defaults to DefaultMaxBytes.
-	MaxBytes int64
 	// Log gets network errors with addresses and server texts. Callers get the kind of
 	// failure.
 	Log zerolog.Logger
@@ -44,7 +41,7 @@ func NewClient(c ClientConfig) (*Client, error) {
 		Allow:    c.Allow,
 		Own:      c.Own,
 		RootCAs:  c.RootCAs,
-		MaxBytes: cmp.Or(c.MaxBytes, DefaultMaxBytes),
+		MaxBytes: maxBytes,
 		Timeout:  -1, // each tool has its own
 		// The standard library repeats a request when a reused connection breaks, and a tool
 		// does not know whether the call was approved for a single attempt only.
