@@ -27,12 +27,9 @@ const (
 // maxDraft is how many bytes of events a draft may have before it is committed.
 const maxDraft = 1 << 20
 
-// advancing is the layer of a [Draft] that decides what happens next to its task.
-type advancing struct{ entering }
-
 // Advance adds to the draft everything that can be decided now: plans, checks, questions,
 // starts, results, and whether the task waits or ends.
-func (d *advancing) Advance() (n Next, err error) {
+func (d *Draft) Advance() (n Next, err error) {
 	defer d.rules.guard(d.f.View.TaskID(), "code supplied by the application", &err)
 	for d.phase != store.Final {
 		s := d.f.Step()
@@ -62,7 +59,7 @@ func (d *advancing) Advance() (n Next, err error) {
 }
 
 // advanceCalls moves each call of the step as far as it goes.
-func (d *advancing) advanceCalls(s *fold.Step) error {
+func (d *Draft) advanceCalls(s *fold.Step) error {
 	// All calls are examined before any starts: an approval for one may hold its siblings.
 	ready := make([]*Execution, len(s.Progress))
 	held := false
@@ -113,7 +110,7 @@ func (d *advancing) advanceCalls(s *fold.Step) error {
 }
 
 // settle sets the phase and state of a task while calls of its step are open.
-func (d *advancing) settle(s *fold.Step) error {
+func (d *Draft) settle(s *fold.Step) error {
 	pending, says := d.f.Pending(), d.troubles()
 	waits := len(pending) > 0 // otherwise for a timer
 	if d.f.Busy() > 0 {
@@ -139,7 +136,7 @@ func (d *advancing) settle(s *fold.Step) error {
 
 // decided returns the entry of a call that was approved and may be entered. It ends a
 // call that was not approved.
-func (d *advancing) decided(c *fold.Call) (*Execution, error) {
+func (d *Draft) decided(c *fold.Call) (*Execution, error) {
 	a := d.f.Approval(c.Approval)
 	switch a.State { //nolint:exhaustive // the other states are handled together
 	case approval.Approved, approval.Edited:
@@ -163,7 +160,7 @@ func (d *advancing) decided(c *fold.Call) (*Execution, error) {
 
 // died records that the outcome of a call is unknown because its process is gone, and
 // continues from there.
-func (d *advancing) died(c *fold.Call) error {
+func (d *Draft) died(c *fold.Call) error {
 	const why = "the server stopped while it ran"
 	if c.Canceled {
 		if err := d.addChildCancel(c); err != nil {
@@ -190,7 +187,7 @@ const (
 // it ends with an error, or after a restoration, a person is asked. A call with a checkpoint is entered again with it if the process
 // died and the tool is and was the same, equally often: a tool that kills the process at every entry must not do so forever,
 // even with new checkpoints. For any other call, and after the repeats, a person is asked.
-func (d *advancing) uncertain(c *fold.Call) error {
+func (d *Draft) uncertain(c *fold.Call) error {
 	l := d.look(c)
 	x := d.validated(c, l)
 	switch {
@@ -224,7 +221,7 @@ func (d *advancing) uncertain(c *fold.Call) error {
 
 // goOn enters a suspended call again when all of its questions are answered, or its timer
 // has fired; for a call that is watched, when a look has found a change. While a restored store waits for its operator, no timer fires.
-func (d *advancing) goOn(c *fold.Call) error {
+func (d *Draft) goOn(c *fold.Call) error {
 	ready := len(c.Asks) > 0
 	for _, ask := range c.Asks {
 		if a := d.f.Approval(ask.Approval); a == nil || a.State == approval.Pending {
@@ -243,7 +240,7 @@ func (d *advancing) goOn(c *fold.Call) error {
 }
 
 // plannerFailed ends the task because its planner cannot continue.
-func (d *advancing) plannerFailed(cause error) error {
+func (d *Draft) plannerFailed(cause error) error {
 	d.problem("planner failed", cause)
 	why := visible.Shorten(cause.Error(), fold.MaxProblem)
 	if err := d.fault(why); err != nil {

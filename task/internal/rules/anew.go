@@ -69,7 +69,7 @@ func (in AskAnew) put(d *Draft) error {
 }
 
 // mayBeAnew reports whether an approval asks whether a call may begin.
-func (d *asking) mayBeAnew(a *fold.Approval) bool {
+func (d *Draft) mayBeAnew(a *fold.Approval) bool {
 	c := d.f.Call(a.Call)
 	return a.State == approval.Pending && a.Kind == approval.KindCall && a.Ask == "" && c.Attempt == 0 && c.Cause == "" && !c.Paused
 }

@@ -12,11 +12,8 @@ import (
 	"a2a-server/task/internal/fold"
 )
 
-// asking is the layer of a [Draft] that looks at calls, and asks for and resolves approvals.
-type asking struct{ batch }
-
 // ask adds an approval: event, row, deadline, notifications and audit.
-func (d *asking) ask(a *approval.Approval) error {
+func (d *Draft) ask(a *approval.Approval) error {
 	if err := d.add(event.KindAsked, a); err != nil {
 		return err
 	}
@@ -47,13 +44,13 @@ func (d *asking) ask(a *approval.Approval) error {
 }
 
 // recordVote adds the audit entry of a vote.
-func (d *asking) recordVote(a *approval.Approval, v *approval.Vote) error {
+func (d *Draft) recordVote(a *approval.Approval, v *approval.Vote) error {
 	return d.record(approval.Audit{What: approval.AuditVoted, Approval: a.ID, Call: a.Call, Tool: a.Tool, Digest: v.Digest, Gate: a.Terms.Gate, By: v.By, Via: v.Via, Reason: v.Reason})
 }
 
 // putApproval writes the approval's row without checking the row's own rev: the task's
 // rev guards it.
-func (d *asking) putApproval(a *fold.Approval) error {
+func (d *Draft) putApproval(a *fold.Approval) error {
 	row, err := task.EncodeRow(task.RowApproval, []byte(a.ID), store.Any, &a.Approval)
 	row.Index = ApprovalKeys(store.Owner(d.f.Owner.Tenant, d.f.Owner.Subject), &a.Approval)
 	d.rows = append(d.rows, row)
@@ -108,7 +105,7 @@ func settledKeys(tenant string, a *approval.Approval) []store.IndexKey {
 }
 
 // resolve ends an approval: event, row, deadline, notifications and audit.
-func (d *asking) resolve(a *fold.Approval, state approval.State, r approval.Resolution) error {
+func (d *Draft) resolve(a *fold.Approval, state approval.State, r approval.Resolution) error {
 	deadline, later := a.Deadline, reminders(&a.Approval)
 	if err := d.add(event.KindResolved, &event.ApprovalResolved{ID: a.ID, State: state, Resolution: r}); err != nil {
 		return err
@@ -148,7 +145,7 @@ func (d *asking) resolve(a *fold.Approval, state approval.State, r approval.Reso
 }
 
 // announce adds the notifications of an event of an approval: a row for each route that takes it.
-func (d *asking) announce(a *approval.Approval, event string) error {
+func (d *Draft) announce(a *approval.Approval, event string) error {
 	for i := range d.rules.Routes {
 		r := &d.rules.Routes[i]
 		if !r.Takes(event, a.Routes()) && !escalatesTo(a, r, event) {
@@ -170,19 +167,19 @@ func escalatesTo(a *approval.Approval, r *task.Route, event string) bool {
 }
 
 // keepMailbox adds the address of the requester of a new task, if a route writes to requesters.
-func (d *asking) keepMailbox(address string) {
+func (d *Draft) keepMailbox(address string) {
 	if address != "" && slices.ContainsFunc(d.rules.Routes, func(r task.Route) bool { return r.Requester }) {
 		d.rows = append(d.rows, store.RowChange{Kind: task.RowMailbox, Key: []byte(task.MailboxKey), IfRev: store.Any, Value: []byte(address)})
 	}
 }
 
 // supersede ends an approval because its question is out of date.
-func (d *asking) supersede(a *fold.Approval, why string) error {
+func (d *Draft) supersede(a *fold.Approval, why string) error {
 	return d.resolve(a, approval.Superseded, approval.Resolution{Via: approval.ViaSystem, At: d.at.Now, Reason: why})
 }
 
 // resolveAll ends all pending approvals of a call, or of the task if c is nil.
-func (d *asking) resolveAll(c *fold.Call, state approval.State, r approval.Resolution) error {
+func (d *Draft) resolveAll(c *fold.Call, state approval.State, r approval.Resolution) error {
 	for _, a := range d.f.Approvals {
 		if a.State != approval.Pending || c != nil && a.Call != c.ID {
 			continue
@@ -195,12 +192,12 @@ func (d *asking) resolveAll(c *fold.Call, state approval.State, r approval.Resol
 }
 
 // closeAsks supersedes all questions about a call that no longer needs their answers.
-func (d *asking) closeAsks(c *fold.Call, why string) error {
+func (d *Draft) closeAsks(c *fold.Call, why string) error {
 	return d.resolveAll(c, approval.Superseded, approval.Resolution{Via: approval.ViaSystem, At: d.at.Now, Reason: why})
 }
 
 // withdraw supersedes an approval if it is pending.
-func (d *asking) withdraw(id, why string) error {
+func (d *Draft) withdraw(id, why string) error {
 	if a := d.f.Approval(id); a != nil && a.State == approval.Pending {
 		return d.supersede(a, why)
 	}
@@ -211,18 +208,18 @@ func (d *asking) withdraw(id, why string) error {
 const notHeld = "the call does not wait for the answer any longer"
 
 // closeHeld supersedes the question that holds a call, if there is one.
-func (d *asking) closeHeld(c *fold.Call) error { return d.withdraw(c.Held, notHeld) }
+func (d *Draft) closeHeld(c *fold.Call) error { return d.withdraw(c.Held, notHeld) }
 
 // abandoned reports whether a pending approval holds a call that does not wait in this
 // process: its process has died, and the answer would not arrive.
-func (d *asking) abandoned(a *approval.Approval) bool {
+func (d *Draft) abandoned(a *approval.Approval) bool {
 	return a.Held && a.State == approval.Pending && (d.at.Holds == nil || !d.at.Holds(a.ID))
 }
 
 // expires reports whether an approval is overdue. A question of a running call whose expiry
 // would cancel the task does not expire unless it holds the call: the call may no longer need
 // the answer.
-func (d *asking) expires(a *fold.Approval) bool {
+func (d *Draft) expires(a *fold.Approval) bool {
 	if c := d.f.Call(a.Call); a.Ask != "" && !a.Held && a.Terms.OnExpiry == approval.ExpiryCancels && c != nil && c.State == fold.CallRunning {
 		return false
 	}
@@ -230,22 +227,22 @@ func (d *asking) expires(a *fold.Approval) bool {
 }
 
 // overdue reports whether a pending approval is overdue.
-func (d *asking) overdue() bool {
+func (d *Draft) overdue() bool {
 	return slices.ContainsFunc(d.f.Approvals, func(a *fold.Approval) bool { return a.State == approval.Pending && d.expires(a) })
 }
 
 // approvalOf returns the newest approval that asks whether a call may run, or nil.
-func (d *asking) approvalOf(c *fold.Call) *fold.Approval {
+func (d *Draft) approvalOf(c *fold.Call) *fold.Approval {
 	return d.f.Newest(func(a *fold.Approval) bool { return a.Call == c.ID && a.Ask == "" && a.Kind == approval.KindCall })
 }
 
 // news reports whether an approval was requested or resolved, by the draft or by another
 // writer.
-func (d *asking) news() bool { return d.told || len(d.asked) > 0 || len(d.resolved) > 0 }
+func (d *Draft) news() bool { return d.told || len(d.asked) > 0 || len(d.resolved) > 0 }
 
 // wrongCodes returns the pending approvals that answers name with a wrong code, and whether
 // any answer has a code.
-func (d *asking) wrongCodes(answers []approval.Decision) (wrong []string, coded bool) {
+func (d *Draft) wrongCodes(answers []approval.Decision) (wrong []string, coded bool) {
 	for _, answer := range answers {
 		a, err := approval.Find(answer, d.f.AllApprovals())
 		if err != nil || a.State != approval.Pending || answer.Code == "" {
@@ -260,7 +257,7 @@ func (d *asking) wrongCodes(answers []approval.Decision) (wrong []string, coded 
 
 // rejectedBefore returns the rejection of the same call earlier in the task, nil if there is none. It
 // decides before any grant: it is about this very call.
-func (d *asking) rejectedBefore(c *fold.Call, x *examined) *fold.Approval {
+func (d *Draft) rejectedBefore(c *fold.Call, x *examined) *fold.Approval {
 	if c.Attempt > 0 || c.Restored {
 		return nil
 	}
@@ -274,7 +271,7 @@ func (d *asking) rejectedBefore(c *fold.Call, x *examined) *fold.Approval {
 }
 
 // rejectedAgain ends a call that was rejected before, when the agent asks for it again.
-func (d *entering) rejectedAgain(c *fold.Call, before *fold.Approval) error {
+func (d *Draft) rejectedAgain(c *fold.Call, before *fold.Approval) error {
 	text := fmt.Sprintf("the same call was rejected before in this task (%s)", before.ID)
 	if why := before.Resolution.Reason; why != "" {
 		text += ": " + why

@@ -11,7 +11,7 @@ import (
 
 // fill sets the fields that every approval of a call has, and binds it to x, the examined
 // call.
-func (d *asking) fill(c *fold.Call, x *examined, a *approval.Approval) (err error) {
+func (d *Draft) fill(c *fold.Call, x *examined, a *approval.Approval) (err error) {
 	f := d.f
 	mask, keepsTask := d.policy(c).Mask(c.Tool)
 	a.Terms.Mask, a.Terms.MaskTask = approval.Union(a.Terms.Mask, mask), a.Terms.MaskTask || keepsTask
@@ -40,13 +40,13 @@ func (d *asking) fill(c *fold.Call, x *examined, a *approval.Approval) (err erro
 }
 
 // client returns the task's A2A client as a decider.
-func (d *asking) client() approval.Decider {
+func (d *Draft) client() approval.Decider {
 	return approval.Decider{By: d.rules.People.Also(d.f.Sender()), Via: approval.ViaA2A, Delegated: d.rules.Delegated}
 }
 
 // number gives a new approval its id and its code, if it needs one. before is how many new approvals
 // come before it that the draft has not asked yet.
-func (d *asking) number(a *approval.Approval, before int) {
+func (d *Draft) number(a *approval.Approval, before int) {
 	a.ID = approval.ID(a.Task, len(d.f.Approvals)+before+1, d.f.Restored.Mark())
 	a.Later = len(d.f.Messages) > 1
 	if a.Code == "" && a.NeedsCode() {
@@ -55,18 +55,18 @@ func (d *asking) number(a *approval.Approval, before int) {
 }
 
 // digest returns the digest of the question that a asks, about a call as it was checked.
-func (d *asking) digest(a *approval.Approval, call *checked) (string, error) {
+func (d *Draft) digest(a *approval.Approval, call *checked) (string, error) {
 	restored := d.f.Restored.IDs()
 	return a.QuestionDigest(d.rules.Agent, call.entry.Definition.Name, call.entry.Digest, call.args, restored...)
 }
 
 // callDigest returns the digest of a call as it was checked.
-func (d *asking) callDigest(call *checked) (string, error) {
+func (d *Draft) callDigest(call *checked) (string, error) {
 	return approval.Digest(d.rules.Agent, call.entry.Definition.Name, call.entry.Digest, call.args, d.f.Restored.IDs()...)
 }
 
 // bound reports whether an approval is for exactly this call, as it was shown or as its edit has it.
-func (d *asking) bound(a *fold.Approval, call *checked) (bool, error) {
+func (d *Draft) bound(a *fold.Approval, call *checked) (bool, error) {
 	digest, err := d.digest(&a.Approval, call)
 	return err == nil && digest == a.GrantedDigest(), err
 }
@@ -94,13 +94,13 @@ func repeatable(t tool.Tool) bool {
 // hasRun reports whether a call may have had an effect before its process died, so that a
 // person has to decide about its outcome. Only a call with a checkpoint is entered again
 // without that.
-func (d *asking) hasRun(c *fold.Call, x *examined) bool {
+func (d *Draft) hasRun(c *fold.Call, x *examined) bool {
 	return c.State == fold.CallUncertain && (!c.Safe || !repeatable(x.entry.Tool))
 }
 
 // termsOf returns the terms on which a call was approved; for a call without an approval, the
 // terms on which it would be asked about now.
-func (d *asking) termsOf(c *fold.Call, x *examined) approval.Terms {
+func (d *Draft) termsOf(c *fold.Call, x *examined) approval.Terms {
 	if a := d.approvalOf(c); a != nil {
 		return a.Terms
 	}
@@ -114,7 +114,7 @@ func (d *asking) termsOf(c *fold.Call, x *examined) approval.Terms {
 // what gates hide, is decided by the approvers of the call, in the same ways; only the deadline and the
 // allowed decisions, which were chosen for the call, are the defaults for questions. Every question has the risk and the
 // names of its call.
-func (d *asking) askTerms(c *fold.Call, x *examined, q *tool.Question) approval.Terms {
+func (d *Draft) askTerms(c *fold.Call, x *examined, q *tool.Question) approval.Terms {
 	own := d.rules.Policy.AskTerms()
 	terms := d.termsOf(c, x)
 	if !q.Kind.Authorizes() {

@@ -26,7 +26,7 @@ type Verdict struct {
 }
 
 // following adds what follows from a verdict, and notes the verdict at the last audit entry of it.
-func (d *batch) following(v Verdict, add func() error) error {
+func (d *Draft) following(v Verdict, add func() error) error {
 	n := len(d.audited)
 	d.verdict = v
 	err := add()
@@ -38,7 +38,7 @@ func (d *batch) following(v Verdict, add func() error) error {
 }
 
 // record adds an audit entry, with its digest keyed.
-func (d *batch) record(entry approval.Audit) error {
+func (d *Draft) record(entry approval.Audit) error {
 	entry.V, entry.At, entry.Task = approval.Version, d.at.Now, d.f.View.IDs().Task
 	entry.Tenant, entry.Owner = d.f.Owner.Tenant, d.f.Owner.Subject
 	stored := entry
@@ -63,7 +63,7 @@ func (d *batch) record(entry approval.Audit) error {
 
 // needAuditKey adds the key of the task's audit, if the task has none. It is made from two new
 // ids, which have 62 random bits each.
-func (d *batch) needAuditKey() error {
+func (d *Draft) needAuditKey() error {
 	if d.f.AuditKey != nil {
 		return nil
 	}

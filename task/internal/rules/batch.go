@@ -14,8 +14,10 @@ import (
 	"a2a-server/tool"
 )
 
-// batch is the layer of a [Draft] that holds its content.
-type batch struct {
+// Draft is a batch under construction. Each event is folded as it is added, so that later
+// decisions take it into account; if a draft does not commit, its fold must be discarded.
+// It is not safe for concurrent use.
+type Draft struct {
 	rules *Rules
 	at    At
 	f     *fold.Fold
@@ -65,56 +67,56 @@ const (
 )
 
 // Fold returns the fold with the draft on top of it.
-func (d *batch) Fold() *fold.Fold { return d.f }
+func (d *Draft) Fold() *fold.Fold { return d.f }
 
 // Launch returns the entries to run once the draft is durable, and not before.
-func (d *batch) Launch() []*Execution { return d.launch }
+func (d *Draft) Launch() []*Execution { return d.launch }
 
 // Audited returns the audit entries that the draft adds. It includes routine entries only with
 // [Rules.EachCall].
-func (d *batch) Audited() []Audited { return d.audited }
+func (d *Draft) Audited() []Audited { return d.audited }
 
 // Audits reports whether the draft adds audit entries, routine or not.
-func (d *batch) Audits() bool { return len(d.audit) > 0 }
+func (d *Draft) Audits() bool { return len(d.audit) > 0 }
 
 // Settles reports whether the draft contains a decision about an approval, a vote, a passed deadline,
 // or the cancel of a call. Such a draft is never refused for lack of room.
-func (d *batch) Settles() bool { return d.settles }
+func (d *Draft) Settles() bool { return d.settles }
 
 // Phase returns the phase that the draft puts the task into; zero means that it does not
 // change.
-func (d *batch) Phase() store.Phase { return d.phase }
+func (d *Draft) Phase() store.Phase { return d.phase }
 
 // HasDue reports whether the draft adds or removes due work.
-func (d *batch) HasDue() bool { return len(d.due) > 0 }
+func (d *Draft) HasDue() bool { return len(d.due) > 0 }
 
 // HasLooks reports whether the draft adds due work of kind [task.DueLook].
-func (d *batch) HasLooks() bool {
+func (d *Draft) HasLooks() bool {
 	return slices.ContainsFunc(d.due, func(c store.DueChange) bool { return c.Kind == task.DueLook && !c.Delete })
 }
 
 // Quiet reports whether the task's turn need not be notified of the draft.
-func (d *batch) Quiet() bool { return d.quiet }
+func (d *Draft) Quiet() bool { return d.quiet }
 
 // Rests reports whether a parked task stays parked with the draft.
-func (d *batch) Rests() bool { return d.quiet || d.phase == store.Parked || d.onlyDue() }
+func (d *Draft) Rests() bool { return d.quiet || d.phase == store.Parked || d.onlyDue() }
 
 // Empty reports whether there is nothing to commit and nothing to continue with.
-func (d *batch) Empty() bool { return !d.force && d.blank() }
+func (d *Draft) Empty() bool { return !d.force && d.blank() }
 
-func (d *batch) blank() bool {
+func (d *Draft) blank() bool {
 	return len(d.events) == 0 && len(d.rows) == 0 && len(d.due) == 0 && len(d.audit) == 0 && d.phase == 0 && d.status.State == 0
 }
 
 // onlyDue reports whether a draft only adds or removes due work, or audit entries, which
 // is no reason to run the task.
-func (d *batch) onlyDue() bool {
+func (d *Draft) onlyDue() bool {
 	return !d.force && len(d.events) == 0 && len(d.rows) == 0 && d.phase == 0
 }
 
 // Batch returns the draft as a batch on top of the task's rev. fence is that of the turn
 // that wrote the draft, nil if no turn did.
-func (d *batch) Batch(scope store.Scope, fence *uint64) *store.Batch {
+func (d *Draft) Batch(scope store.Scope, fence *uint64) *store.Batch {
 	d.pending = uint32(len(d.f.Pending()))
 	b := &store.Batch{
 		Scope: scope, Task: d.f.Header.Task, Rev: &d.rev, Fence: fence,
@@ -135,10 +137,10 @@ func (d *batch) Batch(scope store.Scope, fence *uint64) *store.Batch {
 }
 
 // TakeOver makes the draft take over the right to run the task, by a new fence.
-func (d *batch) TakeOver() { d.fence = true }
+func (d *Draft) TakeOver() { d.fence = true }
 
 // Committed updates the fold's header with the receipt of the committed draft.
-func (d *batch) Committed(r store.Receipt) {
+func (d *Draft) Committed(r store.Receipt) {
 	h := &d.f.Header
 	h.Seq, h.Rev, h.Fence = r.Last, r.Rev, r.Fence
 	if d.phase != 0 {
@@ -147,12 +149,12 @@ func (d *batch) Committed(r store.Receipt) {
 }
 
 // problem reports a problem of the task.
-func (d *batch) problem(what string, err error) {
+func (d *Draft) problem(what string, err error) {
 	d.rules.report(Problem{Task: d.f.View.TaskID(), What: what, Err: err})
 }
 
 // size returns how many bytes the events have.
-func (d *batch) size() int {
+func (d *Draft) size() int {
 	n := 0
 	for i := range d.events {
 		n += len(d.events[i].Data)
@@ -161,12 +163,12 @@ func (d *batch) size() int {
 }
 
 // since returns the bytes appended to buf after start. Its capacity ends with it.
-func (d *batch) since(start int) []byte { return d.buf[start:len(d.buf):len(d.buf)] }
+func (d *Draft) since(start int) []byte { return d.buf[start:len(d.buf):len(d.buf)] }
 
-func (d *batch) now() store.Millis { return store.MillisOf(d.at.Now) }
+func (d *Draft) now() store.Millis { return store.MillisOf(d.at.Now) }
 
 // add adds a private event: it encodes v, and folds v itself.
-func (d *batch) add(kind string, v any) error {
+func (d *Draft) add(kind string, v any) error {
 	start := len(d.buf)
 	var err error
 	if d.buf, err = event.Append(d.buf, v); err != nil {
@@ -178,7 +180,7 @@ func (d *batch) add(kind string, v any) error {
 }
 
 // receive adds a message from the user.
-func (d *batch) receive(m *event.MessageReceived) error {
+func (d *Draft) receive(m *event.MessageReceived) error {
 	if err := output.CheckDepth(m.Message); err != nil {
 		return task.Invalid("message", "cannot be kept: %v", err)
 	}
@@ -186,14 +188,14 @@ func (d *batch) receive(m *event.MessageReceived) error {
 }
 
 // public adds the public event that was appended to buf from start on.
-func (d *batch) public(kind string, start int) {
+func (d *Draft) public(kind string, start int) {
 	d.events = append(d.events, store.Event{Kind: kind, Public: true, Bulk: kind == event.KindArtifact, Time: d.now(), Data: d.since(start)})
 	d.f.Count(len(d.buf) - start)
 	d.pushes = d.pushes || kind != event.KindArtifact
 }
 
 // artifact adds an artifact update.
-func (d *batch) artifact(u *event.ArtifactUpdate) {
+func (d *Draft) artifact(u *event.ArtifactUpdate) {
 	start := len(d.buf)
 	d.buf = event.AppendArtifactUpdate(d.buf, d.f.View.IDs(), u)
 	d.public(event.KindArtifact, start)
@@ -202,7 +204,7 @@ func (d *batch) artifact(u *event.ArtifactUpdate) {
 }
 
 // share writes a call's changes of the context's state, in the batch with the end of the call.
-func (d *batch) share(delta map[string]any) error {
+func (d *Draft) share(delta map[string]any) error {
 	if len(delta) == 0 {
 		return nil
 	}
@@ -219,7 +221,7 @@ func (d *batch) share(delta map[string]any) error {
 
 // withReady returns the rows of the draft, with the rows that announce it to the webhooks of
 // the task.
-func (d *batch) withReady() []store.RowChange {
+func (d *Draft) withReady() []store.RowChange {
 	if !d.pushes || len(d.f.Webhooks) == 0 {
 		return d.rows
 	}

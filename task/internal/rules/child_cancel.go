@@ -32,7 +32,7 @@ const (
 )
 
 // addChildCancel adds due work that cancels the remote work of a call.
-func (d *entering) addChildCancel(c *fold.Call) error {
+func (d *Draft) addChildCancel(c *fold.Call) error {
 	state, kept := d.f.Kept(c.ID)
 	if !kept {
 		return nil
@@ -41,7 +41,7 @@ func (d *entering) addChildCancel(c *fold.Call) error {
 }
 
 // stopChild adds due work that cancels the remote work of a call, with the state in p.
-func (d *entering) stopChild(c *fold.Call, p ChildCancel) error {
+func (d *Draft) stopChild(c *fold.Call, p ChildCancel) error {
 	if !d.hasChildren(c) {
 		return nil
 	}
@@ -50,7 +50,7 @@ func (d *entering) stopChild(c *fold.Call, p ChildCancel) error {
 }
 
 // cancelLater adds due work that cancels the remote work of a call after a pause.
-func (d *entering) cancelLater(p ChildCancel, pause time.Duration) error {
+func (d *Draft) cancelLater(p ChildCancel, pause time.Duration) error {
 	payload, err := json.Marshal(p)
 	if err != nil {
 		return fmt.Errorf("encode child cancel: %w", err)

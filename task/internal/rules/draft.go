@@ -15,20 +15,10 @@ import (
 	"a2a-server/task/internal/view"
 )
 
-// Draft is a batch under construction. Each event is folded as it is added, so that later
-// decisions take it into account; if a draft does not commit, its fold must be discarded.
-// It is not safe for concurrent use.
-//
-// It is built in layers, each of which uses only those below: the batch itself, the approvals
-// that it asks for, the calls that it starts and ends, and the advance of the task. Inputs use
-// all of them.
-type Draft struct{ advancing }
-
 // newDraft returns an empty draft that has room for so many bytes before it grows.
 func newDraft(r *Rules, at At, f *fold.Fold, bytes int) *Draft {
 	at.Now = at.Now.UTC()
-	d := &Draft{}
-	d.rules, d.at, d.f, d.rev, d.buf = r, at, f, f.Header.Rev, slices.Grow([]byte(nil), bytes)
+	d := &Draft{rules: r, at: at, f: f, rev: f.Header.Rev, buf: slices.Grow([]byte(nil), bytes)}
 	d.events, d.audit = d.firstEvents[:0], d.firstAudit[:0]
 	return d
 }

@@ -12,12 +12,12 @@ import (
 )
 
 // wake adds a due row that wakes the task, or removes it.
-func (d *batch) wake(at time.Time, key []byte, remove bool) {
+func (d *Draft) wake(at time.Time, key []byte, remove bool) {
 	d.due = append(d.due, store.DueChange{Time: store.MillisOf(at), Kind: task.DueWake, Key: key, Delete: remove})
 }
 
 // unwake removes the due row of a suspended call, if it has one.
-func (d *batch) unwake(c *fold.Call) {
+func (d *Draft) unwake(c *fold.Call) {
 	if c.Wake != nil {
 		d.due = append(d.due, removed(timer(c.ID, *c.Wake, c.Watch)))
 	}
@@ -32,14 +32,14 @@ func timer(call string, at time.Time, watch bool) store.DueChange {
 }
 
 // unretry removes the due row of a call that is retried, if it has one.
-func (d *batch) unretry(c *fold.Call) {
+func (d *Draft) unretry(c *fold.Call) {
 	if c.Retry != nil {
 		d.wake(*c.Retry, retryKey(c), true /* remove */)
 	}
 }
 
 // drop removes a due row that is no longer needed.
-func (d *batch) drop(row store.Due) error {
+func (d *Draft) drop(row store.Due) error {
 	d.due = append(d.due, store.DueChange{Time: row.Time, Kind: row.Kind, Key: row.Key, Delete: true})
 	return nil
 }
@@ -89,11 +89,11 @@ func Retries(row *store.Due) bool { return strings.HasSuffix(string(row.Key), re
 func stepKey(n int) []byte { return fmt.Appendf(nil, "step %d", n) }
 
 // waits reports whether a call waits for its next try.
-func (d *batch) waits(c *fold.Call) bool { return c.Retry != nil && d.at.Now.Before(*c.Retry) }
+func (d *Draft) waits(c *fold.Call) bool { return c.Retry != nil && d.at.Now.Before(*c.Retry) }
 
 // possible limits a tool's wake-up time to the range that can be stored: not in the past, and
 // not after the year 9999.
-func (d *batch) possible(at time.Time) time.Time {
+func (d *Draft) possible(at time.Time) time.Time {
 	at = at.UTC()
 	if at.Before(d.at.Now) {
 		at = d.at.Now

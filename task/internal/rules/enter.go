@@ -63,9 +63,6 @@ func (e *Execution) Checked() *tool.Checked { return &e.checked.proof }
 // ToolConfirmation is the decision in the form that a tool reads.
 type ToolConfirmation = toolconfirmation.ToolConfirmation
 
-// entering is the layer of a [Draft] that starts and ends calls.
-type entering struct{ asking }
-
 // mayEnter is the only way into a tool: it is called before every entry, the first or a later
 // one, from the beginning or after a suspension, with a look at the tool. It returns the
 // entry, or nil if the call may not be entered now. The draft then records why: approval was
@@ -78,7 +75,7 @@ type entering struct{ asking }
 // if the policy allows it now, or a grant covers it, and it was not planned before a restoration.
 // If it was rejected earlier in the task, it is rejected again. In all cases the arguments must be
 // valid against the current schema.
-func (d *entering) mayEnter(c *fold.Call, l look) (*Execution, error) {
+func (d *Draft) mayEnter(c *fold.Call, l look) (*Execution, error) {
 	first := c.State == fold.CallPlanned && (!c.Restored || d.approvalOf(c) == nil)
 	x := d.examine(c, l, c.Args, first)
 	grant := d.f.Granted(c)
@@ -160,7 +157,7 @@ func lapsed(decided time.Time) string {
 
 // askAgain asks again about a call that differs from the approved or shown call, or was approved too
 // long ago.
-func (d *entering) askAgain(c *fold.Call, x *examined, old *fold.Approval) error {
+func (d *Draft) askAgain(c *fold.Call, x *examined, old *fold.Approval) error {
 	if d.hasRun(c, x) {
 		x.changed = true
 		return d.askOutcome(c, x)
@@ -185,7 +182,7 @@ func (d *entering) askAgain(c *fold.Call, x *examined, old *fold.Approval) error
 }
 
 // entry builds the entry of a call.
-func (d *entering) entry(c *fold.Call, x *examined) *Execution {
+func (d *Draft) entry(c *fold.Call, x *examined) *Execution {
 	e := &Execution{
 		Call: c.ID, Name: c.Tool, Tool: x.entry.Tool, Attempt: c.Attempt, Args: x.args,
 		Context: x.ctx, State: strictjson.Clone(d.f.ToolState()), Output: c.Output, checked: x.checked, hides: d.hides(c),
@@ -273,7 +270,7 @@ func confirmationOf(a *fold.Approval) *ToolConfirmation {
 
 // openQuestions returns the questions with an id that a suspended call has asked and that are not
 // answered, as its tool asked them.
-func (d *entering) openQuestions(c *fold.Call) []tool.Question {
+func (d *Draft) openQuestions(c *fold.Call) []tool.Question {
 	var open []tool.Question
 	for _, ask := range slices.Concat(c.Asks, c.Open) {
 		a := d.f.Approval(ask.Approval)
@@ -314,7 +311,7 @@ func answerOf(a *fold.Approval) tool.Answer {
 }
 
 // start writes that a call starts; its tool runs once that is durable.
-func (d *entering) start(c *fold.Call, e *Execution, attempt int) (err error) {
+func (d *Draft) start(c *fold.Call, e *Execution, attempt int) (err error) {
 	e.Attempt, e.Allowed = attempt, attempt != c.Attempt
 	started := &event.CallStarted{Call: c.ID, Attempt: attempt, Tool: e.checked.entry.Digest}
 	started.Safe = repeatable(e.Tool) && (e.Allowed || c.Safe)
@@ -343,7 +340,7 @@ func (d *entering) start(c *fold.Call, e *Execution, attempt int) (err error) {
 }
 
 // resume writes that a suspended call is entered again.
-func (d *entering) resume(c *fold.Call, e *Execution) error {
+func (d *Draft) resume(c *fold.Call, e *Execution) error {
 	d.unwake(c)
 	d.unretry(c)
 	if e.standing != nil {
@@ -360,7 +357,7 @@ func (d *entering) resume(c *fold.Call, e *Execution) error {
 }
 
 // launched adds an entry to the draft's launches.
-func (d *entering) launched(c *fold.Call, e *Execution, grant *fold.Approval) error {
+func (d *Draft) launched(c *fold.Call, e *Execution, grant *fold.Approval) error {
 	d.launch = append(d.launch, e)
 	a := approval.Audit{What: approval.AuditStarted, Call: c.ID, Tool: c.Tool, Attempt: c.Attempt}
 	if grant != nil {
@@ -377,7 +374,7 @@ func (d *entering) launched(c *fold.Call, e *Execution, grant *fold.Approval) er
 }
 
 // enterCall writes that a planned or decided call is entered.
-func (d *entering) enterCall(c *fold.Call, e *Execution) error {
+func (d *Draft) enterCall(c *fold.Call, e *Execution) error {
 	if c.Paused {
 		return d.resume(c, e)
 	}
@@ -387,7 +384,7 @@ func (d *entering) enterCall(c *fold.Call, e *Execution) error {
 // askCall requests approval of a call as it was examined. If an earlier run of it may have
 // had an effect, the question says so. The arguments of a call that
 // was entered before are in use, so they can no longer be edited.
-func (d *entering) askCall(c *fold.Call, x *examined, supersedes string) error {
+func (d *Draft) askCall(c *fold.Call, x *examined, supersedes string) error {
 	a := &approval.Approval{
 		Kind: approval.KindCall, Args: x.raw, Hint: x.verdict.Hint, Terms: x.verdict.Terms, Gates: x.verdict.Gates, Supersedes: supersedes,
 	}
@@ -415,7 +412,7 @@ const maxAfter = 3
 
 // afterResults returns which results of tools the planner had read last when it planned a call: it
 // may have obeyed what they say. "" if there are none.
-func (d *entering) afterResults(c *fold.Call) string {
+func (d *Draft) afterResults(c *fold.Call) string {
 	var names []string
 	own := slices.IndexFunc(d.f.Steps, func(s *fold.Step) bool { return slices.Contains(s.Progress, c) })
 	for _, s := range slices.Backward(d.f.Steps[:max(own, 0)]) {
@@ -449,7 +446,7 @@ func withoutEdit(t approval.Terms) []approval.DecisionType {
 
 // request asks for the approval a of a call, of any kind. If the question cannot be
 // shown, the call ends with the reason.
-func (d *entering) request(c *fold.Call, x *examined, a *approval.Approval) error {
+func (d *Draft) request(c *fold.Call, x *examined, a *approval.Approval) error {
 	if err := d.fill(c, x, a); err != nil {
 		return d.notRun(c, task.OutcomeInvalid, err.Error())
 	}
@@ -476,7 +473,7 @@ func whyUnknown(cause event.Cause, why string, hides bool) string {
 }
 
 // askOutcome asks a person for the outcome of a call, on the terms of its own approval.
-func (d *entering) askOutcome(c *fold.Call, x *examined) error {
+func (d *Draft) askOutcome(c *fold.Call, x *examined) error {
 	a := &approval.Approval{
 		Kind: approval.KindOutcome, Args: c.Args, Supersedes: x.supersedes,
 		Hint: approval.OutcomeHint(c.Tool, whyUnknown(c.Cause, c.Why, d.masks(c))),
@@ -504,7 +501,7 @@ func (d *entering) askOutcome(c *fold.Call, x *examined) error {
 
 // checkEdit validates edited arguments and checks them against the policy. l is the look that
 // found the definition shown to the approver.
-func (d *entering) checkEdit(a *approval.Approval, answer approval.Decision, l look) (examined, error) {
+func (d *Draft) checkEdit(a *approval.Approval, answer approval.Decision, l look) (examined, error) {
 	x := d.examine(d.f.Call(a.Call), l, event.Compact(answer.Args), false /* open */)
 	switch {
 	case x.invalid != nil:

@@ -28,7 +28,7 @@ type look struct {
 }
 
 // look looks up the tool of a call.
-func (d *asking) look(c *fold.Call) look {
+func (d *Draft) look(c *fold.Call) look {
 	l := look{ctx: d.readonly()}
 	entry, err := d.rules.Tools.Lookup(l.ctx, c.Tool)
 	switch {
@@ -50,7 +50,7 @@ func (l *look) differs(a *approval.Approval) bool {
 
 // outdated reports whether an approval has to be asked again before it is decided: its tool is another,
 // its digest is not that of what it shows, or it has a vote that does not count any more.
-func (d *asking) outdated(a *approval.Approval, l *look) bool {
+func (d *Draft) outdated(a *approval.Approval, l *look) bool {
 	return l.differs(a) || !a.IsBound(d.f.Restored.IDs()...) || d.withdrawn(a) != ""
 }
 
@@ -81,7 +81,7 @@ type checked struct {
 // examine puts a call, whose tool was looked up, through the pipeline up to the verdict: known
 // tool, hooks, strict decode, schema, policy. A failure that says nothing about the call
 // itself means ask. Hooks may replace raw only if open is true.
-func (d *asking) examine(c *fold.Call, l look, raw json.RawMessage, open bool) examined {
+func (d *Draft) examine(c *fold.Call, l look, raw json.RawMessage, open bool) examined {
 	x := examined{checked: checked{look: l, raw: raw}}
 	if x.entry == nil {
 		return x
@@ -116,7 +116,7 @@ func (d *asking) examine(c *fold.Call, l look, raw json.RawMessage, open bool) e
 }
 
 // validated returns a look with the arguments of a call, which are checked if the tool was found.
-func (d *asking) validated(c *fold.Call, l look) examined {
+func (d *Draft) validated(c *fold.Call, l look) examined {
 	x := examined{checked: checked{look: l, raw: c.Args}}
 	if x.entry != nil {
 		d.validate(c, &x)
@@ -126,7 +126,7 @@ func (d *asking) validated(c *fold.Call, l look) examined {
 
 // judged returns a look with the arguments of a call and, if they are valid, the verdict of the policy, without
 // asking hooks.
-func (d *asking) judged(c *fold.Call, l look) examined {
+func (d *Draft) judged(c *fold.Call, l look) examined {
 	x := d.validated(c, l)
 	if x.entry != nil && x.invalid == nil {
 		x.verdict = d.policy(c).Judge(x.ctx, x.entry.Tool, x.args)
@@ -136,7 +136,7 @@ func (d *asking) judged(c *fold.Call, l look) examined {
 
 // policy returns the policy for a call: it masks what gates of the tool have masked since the call was
 // planned.
-func (d *asking) policy(c *fold.Call) *approval.Policy {
+func (d *Draft) policy(c *fold.Call) *approval.Policy {
 	mask, keepsTask := c.Mask, c.MaskTask
 	for _, a := range d.f.Approvals {
 		if a.Call == c.ID {
@@ -147,16 +147,16 @@ func (d *asking) policy(c *fold.Call) *approval.Policy {
 }
 
 // masks reports whether gates of its tool mask arguments of a call, or keep its task.
-func (d *asking) masks(c *fold.Call) bool {
+func (d *Draft) masks(c *fold.Call) bool {
 	mask, keepsTask := d.policy(c).Mask(c.Tool)
 	return len(mask) > 0 || keepsTask
 }
 
 // hides is masks, or another call keeps the task.
-func (d *asking) hides(c *fold.Call) bool { return d.masks(c) || d.f.KeepsTask() }
+func (d *Draft) hides(c *fold.Call) bool { return d.masks(c) || d.f.KeepsTask() }
 
 // validate checks the arguments, without asking hooks or the policy.
-func (d *asking) validate(c *fold.Call, x *examined) {
+func (d *Draft) validate(c *fold.Call, x *examined) {
 	if n, limit := argsSize(x.raw), d.rules.Limits.Args; n > limit {
 		x.invalid = fmt.Errorf("arguments of %s have %d bytes; at most %d are allowed", c.Tool, n, limit)
 		return
@@ -192,12 +192,12 @@ func argsSize(raw json.RawMessage) int {
 	return n
 }
 
-func (d *asking) readonly() *task.ReadonlyContext { return d.rules.Owned(d.at.Ctx, d.f) }
+func (d *Draft) readonly() *task.ReadonlyContext { return d.rules.Owned(d.at.Ctx, d.f) }
 
 // lookOf looks up the tool of a call that waits for an approval of kind call or outcome. For a
 // question of a running tool, which does not depend on the definition, it returns an empty
 // look.
-func (d *asking) lookOf(a *approval.Approval) look {
+func (d *Draft) lookOf(a *approval.Approval) look {
 	if a.Ask != "" || a.Kind == approval.KindQuestion {
 		return look{}
 	}
@@ -206,13 +206,13 @@ func (d *asking) lookOf(a *approval.Approval) look {
 
 // running reports whether a call that the log says is running does run here, or is about
 // to. If not, its process is gone.
-func (d *asking) running(c *fold.Call) bool {
+func (d *Draft) running(c *fold.Call) bool {
 	return d.at.Running != nil && d.at.Running(c.ID) || slices.ContainsFunc(d.launch, func(e *Execution) bool { return e.Call == c.ID })
 }
 
 // hasChildren reports whether the tool of a call is a [tool.JobStopper]. A tool that cannot be looked up
 // now may be one; one that panics cannot be called.
-func (d *asking) hasChildren(c *fold.Call) (has bool) {
+func (d *Draft) hasChildren(c *fold.Call) (has bool) {
 	defer func() { _ = recover() }()
 	l := d.look(c)
 	if l.entry == nil {

@@ -15,7 +15,7 @@ import (
 )
 
 // finish ends a call, with its result or with an error text.
-func (d *entering) finish(c *fold.Call, outcome task.Outcome, result json.RawMessage, problem string, delta map[string]any) error {
+func (d *Draft) finish(c *fold.Call, outcome task.Outcome, result json.RawMessage, problem string, delta map[string]any) error {
 	problem = visible.Shorten(visible.Text(problem), fold.MaxProblem)
 	d.unwake(c)
 	d.unretry(c)
@@ -42,7 +42,7 @@ func (d *entering) finish(c *fold.Call, outcome task.Outcome, result json.RawMes
 
 // auditedWhy returns why a call has ended, for the audit. The words of tools, hooks and persons, which may
 // repeat what gates hide, are left out.
-func (d *asking) auditedWhy(c *fold.Call, outcome task.Outcome, why string) string {
+func (d *Draft) auditedWhy(c *fold.Call, outcome task.Outcome, why string) string {
 	gated := outcome == task.OutcomeExpired || outcome == task.OutcomeDenied && d.verdict.Gate != ""
 	if why == "" || gated || !d.hides(c) {
 		return why
@@ -51,7 +51,7 @@ func (d *asking) auditedWhy(c *fold.Call, outcome task.Outcome, why string) stri
 }
 
 // complete gives a call its result and publishes it.
-func (d *entering) complete(c *fold.Call, outcome task.Outcome, result json.RawMessage) error {
+func (d *Draft) complete(c *fold.Call, outcome task.Outcome, result json.RawMessage) error {
 	if result = event.Compact(result); result == nil {
 		result = json.RawMessage("null")
 	}
@@ -61,7 +61,7 @@ func (d *entering) complete(c *fold.Call, outcome task.Outcome, result json.RawM
 
 // notRun ends a call that is not run, not run again, or not continued. If an earlier run of it may have
 // had an effect, the outcome is unknown, whatever it is that keeps the call from running.
-func (d *entering) notRun(c *fold.Call, outcome task.Outcome, why string) error {
+func (d *Draft) notRun(c *fold.Call, outcome task.Outcome, why string) error {
 	started := "the call had started, and is not continued: "
 	if c.Cause != "" {
 		started = fmt.Sprintf("the result of the call is unknown: %s; and it is not run again: ", c.Why)
@@ -74,7 +74,7 @@ func (d *entering) notRun(c *fold.Call, outcome task.Outcome, why string) error 
 
 // rejected ends a call that a person rejected, or gave up because its outcome is unknown; its
 // result says so, with the reason. Artifacts of an earlier run remain.
-func (d *entering) rejected(c *fold.Call, a *fold.Approval) error {
+func (d *Draft) rejected(c *fold.Call, a *fold.Approval) error {
 	text := rejection(a)
 	if a.Kind == approval.KindOutcome {
 		return d.finish(c, task.OutcomeUnknown, nil, text, nil)
@@ -91,7 +91,7 @@ func (d *entering) rejected(c *fold.Call, a *fold.Approval) error {
 // refused ends a call of a [tool.DecisionTool] that was not approved with the result that the tool
 // has for that, and reports whether it did. Any other tool, and a tool that panics, has none; nor has
 // a call that has started: its outcome is unknown.
-func (d *entering) refused(c *fold.Call, outcome task.Outcome, reason string) (bool, error) {
+func (d *Draft) refused(c *fold.Call, outcome task.Outcome, reason string) (bool, error) {
 	l := d.look(c)
 	if l.entry == nil || c.Attempt > 0 || !tool.IsDecision(l.entry.Tool) {
 		return false, nil
@@ -124,7 +124,7 @@ func rejection(a *fold.Approval) string {
 
 // unknown records that the outcome of a call is unknown, and closes the question that held the
 // call.
-func (d *entering) unknown(c *fold.Call, cause event.Cause, why string) error {
+func (d *Draft) unknown(c *fold.Call, cause event.Cause, why string) error {
 	if err := d.closeHeld(c); err != nil {
 		return err
 	}
@@ -137,7 +137,7 @@ func (d *entering) unknown(c *fold.Call, cause event.Cause, why string) error {
 
 // redact returns what a tool says about a call, for questions, which people read who see masked
 // arguments. Where another call keeps the task, [approval.Approval.For] leaves it out.
-func (d *asking) redact(c *fold.Call, err error) error { return redacted(d.masks(c), err) }
+func (d *Draft) redact(c *fold.Call, err error) error { return redacted(d.masks(c), err) }
 
 // unknownWhy returns, for display, a tool's reason for an unknown outcome, without the words
 // of [tool.ErrOutcomeUnknown], which the question has anyway.
@@ -164,7 +164,7 @@ func unknownLate(err error) string {
 const canceledCall = "the call was canceled"
 
 // endCanceled ends a canceled call that no longer runs. why adds detail to its result.
-func (d *entering) endCanceled(c *fold.Call, why string) error {
+func (d *Draft) endCanceled(c *fold.Call, why string) error {
 	if c.Attempt == 0 {
 		return d.finish(c, task.OutcomeCanceled, nil, canceledCall, nil)
 	}

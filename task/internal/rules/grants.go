@@ -88,7 +88,7 @@ func ReadGrant(row *store.Row) (g approval.Grant, err error) {
 
 // grantKey returns the key of the grants that cover a call, "" if none may: the call has not been
 // entered, was not planned before a restoration, and its gates allow grants.
-func (d *asking) grantKey(c *fold.Call, x *examined) string {
+func (d *Draft) grantKey(c *fold.Call, x *examined) string {
 	if c.Restored || x.entry == nil {
 		return ""
 	}
@@ -101,7 +101,7 @@ func (d *asking) grantKey(c *fold.Call, x *examined) string {
 }
 
 // grantedCall returns what a grant of a call is bound to.
-func (d *asking) grantedCall(x *examined) *approval.GrantedCall {
+func (d *Draft) grantedCall(x *examined) *approval.GrantedCall {
 	return &approval.GrantedCall{
 		Requester: d.f.Sender(), Agent: d.rules.Agent, Tool: x.entry.Definition.Name, Definition: x.entry.Digest,
 		Verdict: &x.verdict, Args: x.args, Restored: d.f.Restored.IDs(),
@@ -112,7 +112,7 @@ func (d *asking) grantedCall(x *examined) *approval.GrantedCall {
 // suspension of a run that the grant has let start; nil if there is none. A grant covers no attempt
 // after the first: its outcome may be unknown. If in doubt, there is none. lapsed says why the first
 // that fits does not cover the call, if there is one.
-func (d *asking) standing(c *fold.Call, x *examined) (_ *usedGrant, lapsed string) {
+func (d *Draft) standing(c *fold.Call, x *examined) (_ *usedGrant, lapsed string) {
 	again := c.Paused && c.Grant != ""
 	if d.at.Grants == nil || c.Attempt > 0 && !again {
 		return nil, ""
@@ -175,7 +175,7 @@ func (d *asking) standing(c *fold.Call, x *examined) (_ *usedGrant, lapsed strin
 }
 
 // maker returns the maker of a grant, as they are now, or why it covers nothing.
-func (d *asking) maker(g *approval.Grant) (by auth.Principal, why string) {
+func (d *Draft) maker(g *approval.Grant) (by auth.Principal, why string) {
 	by, err := d.current(g.By)
 	if err == nil {
 		return by, ""
@@ -192,7 +192,7 @@ type decider struct{ was, is auth.Principal }
 
 // decides makes the draft depend on its decider. A person without an earlier request is as they were
 // authenticated; a credential that has gone is found when it is authenticated again, before the commit.
-func (d *asking) decides(by auth.Principal) error {
+func (d *Draft) decides(by auth.Principal) error {
 	is, err := d.current(by)
 	if _, gone := errors.AsType[*auth.WithdrawnError](err); gone {
 		return nil
@@ -205,7 +205,7 @@ func (d *asking) decides(by auth.Principal) error {
 }
 
 // current returns the maker of a grant, a voter or a decider as they are now.
-func (d *asking) current(was auth.Principal) (auth.Principal, error) {
+func (d *Draft) current(was auth.Principal) (auth.Principal, error) {
 	if d.at.Current == nil {
 		return was, nil
 	}
@@ -246,7 +246,7 @@ func (d *Draft) Holds(inForce *Rules, now time.Time) bool {
 
 // withdrawn says which vote for the call of a pending approval does not count any more, and why: the credential
 // of the voter is withdrawn, cannot be looked up now or, under four eyes, has acted in a message since. "": none.
-func (d *asking) withdrawn(a *approval.Approval) string {
+func (d *Draft) withdrawn(a *approval.Approval) string {
 	for i := range a.Votes {
 		v := &a.Votes[i]
 		_, err := d.current(v.By)
@@ -268,7 +268,7 @@ func (d *asking) withdrawn(a *approval.Approval) string {
 
 // grantRows returns the rows of the grants with one of some keys for the task, for its context, and
 // for all tasks of the owner; or the row of the grant by which a call goes on again.
-func (d *asking) grantRows(c *fold.Call, keys []string, again bool) (all []iter.Seq2[store.Row, error]) {
+func (d *Draft) grantRows(c *fold.Call, keys []string, again bool) (all []iter.Seq2[store.Row, error]) {
 	if again {
 		return append(all, d.at.Grants.rows(d.at.Ctx, store.RowQuery{Kind: task.RowGrant, Key: []byte(c.Grant)}))
 	}
@@ -284,7 +284,7 @@ func (d *asking) grantRows(c *fold.Call, keys []string, again bool) (all []iter.
 
 // use makes the batch of the draft depend on the grant of an entry that starts or goes on. A start is
 // counted.
-func (d *asking) use(u *usedGrant, c *fold.Call) error {
+func (d *Draft) use(u *usedGrant, c *fold.Call) error {
 	u.promised--
 	u.needed = true
 	if c.Paused || u.Uses == 0 {
@@ -298,7 +298,7 @@ func (d *asking) use(u *usedGrant, c *fold.Call) error {
 
 // withGrants adds to a batch the grants by which its calls start: a counted grant is changed, and
 // any other is needed as it is. The batch that ends the task removes its grants for the same task.
-func (d *batch) withGrants(b *store.Batch) {
+func (d *Draft) withGrants(b *store.Batch) {
 	b.Rows = slices.Clip(b.Rows)
 	if d.at.Grants != nil {
 		for _, u := range d.at.Grants.used {
@@ -349,7 +349,7 @@ func grantPrefix(g *approval.Grant) []byte {
 }
 
 // grant writes the grant that a decision makes, and removes grants of the owner that have ended.
-func (d *asking) grant(a *fold.Approval, ask approval.GrantRequest, by auth.Principal) (*approval.Granted, error) {
+func (d *Draft) grant(a *fold.Approval, ask approval.GrantRequest, by auth.Principal) (*approval.Granted, error) {
 	if d.at.Grants == nil {
 		return nil, approval.NotAllowed(&a.Approval, "grants cannot be made here; approve it without a grant")
 	}

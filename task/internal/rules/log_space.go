@@ -11,28 +11,28 @@ import (
 )
 
 // room returns how many bytes the log may still grow by.
-func (d *batch) room() int { return d.rules.Limits.Task - int(d.f.Header.Bytes) }
+func (d *Draft) room() int { return d.rules.Limits.Task - int(d.f.Header.Bytes) }
 
 // openRoom returns how many bytes the log may still grow by with anything but decisions
 // and outcomes of calls.
-func (d *batch) openRoom() int {
+func (d *Draft) openRoom() int {
 	return d.rules.Limits.OpenRoom(d.f.Busy()) - int(d.f.Header.Bytes)
 }
 
 // roomToRun reports whether another call may run: its outcome has to fit into the log.
-func (d *batch) roomToRun(running int) bool {
+func (d *Draft) roomToRun(running int) bool {
 	l := &d.rules.Limits
 	return int(d.f.Header.Bytes)+(running+1)*l.OutcomeRoom()+l.DecisionRoom() <= l.Task
 }
 
 // roomToRepeat reports whether a question may be published again because time has passed: at least half of
 // the log is left to later events.
-func (d *batch) roomToRepeat() bool {
+func (d *Draft) roomToRepeat() bool {
 	return d.openRoom()-d.rules.Limits.Event >= d.rules.Limits.OpenRoom(0)/2
 }
 
 // fitsOpen reports whether an event fits into the open room of the log.
-func (d *batch) fitsOpen(v any) (bool, error) {
+func (d *Draft) fitsOpen(v any) (bool, error) {
 	data, err := event.Append(nil, v)
 	if err != nil {
 		return false, fmt.Errorf("encode event: %w", err)
@@ -41,7 +41,7 @@ func (d *batch) fitsOpen(v any) (bool, error) {
 }
 
 // stores refuses a message that decides nothing when the log has no room for it.
-func (d *batch) stores(raw []byte) error {
+func (d *Draft) stores(raw []byte) error {
 	if room := d.openRoom(); len(raw) > room {
 		return task.Invalid("message", "has %d bytes, and the task's log has room for %d more: decide what the task waits for, or cancel it", len(raw), max(room, 0))
 	}
@@ -49,7 +49,7 @@ func (d *batch) stores(raw []byte) error {
 }
 
 // publishable refuses n bytes that do not fit into an event, or into room bytes.
-func (d *batch) publishable(what string, n, room int) error {
+func (d *Draft) publishable(what string, n, room int) error {
 	if limit := d.rules.Limits.Content(); n > limit {
 		return fmt.Errorf("%s has %d bytes; at most %d are allowed: publish it in pieces", what, n, limit)
 	}
@@ -61,7 +61,7 @@ func (d *batch) publishable(what string, n, room int) error {
 
 // sayable refuses a planner's status message that does not fit into an event, or into
 // room bytes. m may be nil.
-func (d *batch) sayable(m *a2a.Message, metadata map[string]any, room int) error {
+func (d *Draft) sayable(m *a2a.Message, metadata map[string]any, room int) error {
 	n := 0
 	if m != nil {
 		raw, err := event.EncodeMessage(m)

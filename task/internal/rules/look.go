@@ -81,7 +81,7 @@ func Looks(f *fold.Fold, row *store.Due) *fold.Call {
 }
 
 // tellWaits publishes the status of a parked task, if the wait is news.
-func (d *asking) tellWaits() error {
+func (d *Draft) tellWaits() error {
 	pending := d.f.Pending()
 	if stale, err := d.waitsStale(pending); err != nil || !stale {
 		return err
@@ -93,7 +93,7 @@ func (d *asking) tellWaits() error {
 const waitsText = "Waiting for a decision elsewhere; the result follows by itself."
 
 // present returns the message about pending approvals and about decisions elsewhere.
-func (d *asking) present(pending []*approval.Approval, waits []tool.Waiting, no *a2a.Message) (*a2a.Message, error) {
+func (d *Draft) present(pending []*approval.Approval, waits []tool.Waiting, no *a2a.Message) (*a2a.Message, error) {
 	switch p, is := d.rules.Presenter.(task.WaitPresenter); {
 	case is && len(waits) > 0:
 		return p.Waiting(pending, waits, no)
@@ -108,7 +108,7 @@ const statusPause = time.Second
 
 // waitsStale reports whether the status is to say for which decisions elsewhere calls wait: it says
 // something else, and has not changed a moment ago.
-func (d *asking) waitsStale(pending []*approval.Approval) (bool, error) {
+func (d *Draft) waitsStale(pending []*approval.Approval) (bool, error) {
 	waits := d.f.Waits()
 	switch {
 	case len(waits) == 0:
@@ -148,7 +148,7 @@ const (
 )
 
 // shownWaits returns the decisions elsewhere for which a call waits as statuses show them.
-func (d *asking) shownWaits(c *fold.Call, waits []tool.Waiting) []tool.Waiting {
+func (d *Draft) shownWaits(c *fold.Call, waits []tool.Waiting) []tool.Waiting {
 	var shown []tool.Waiting
 	for _, w := range waits[:min(len(waits), tool.MaxWaits)] {
 		if len(w.ID) > maxWaitID || strings.ContainsAny(w.ID, `"\<>&`) || visible.Line(w.ID) != w.ID {

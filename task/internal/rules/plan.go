@@ -47,7 +47,7 @@ func (in Planned) put(d *Draft) error {
 
 // completeSaid completes the text that the planner has published with the step that d is about
 // to add.
-func (d *advancing) completeSaid(in *Planned) {
+func (d *Draft) completeSaid(in *Planned) {
 	u := &event.ArtifactUpdate{ID: SaidID(d.f), Parts: json.RawMessage(event.Closing), Append: true, Last: true}
 	switch whole := event.TextPart(in.Whole); {
 	case !in.Said && (!in.Again || !d.f.View.MayHave(u.ID)):
@@ -145,7 +145,7 @@ func Memories(f *fold.Fold) ([]agent.MemoryResult, error) {
 }
 
 // plan asks the planner for the next step.
-func (d *advancing) plan() (*task.Step, error) {
+func (d *Draft) plan() (*task.Step, error) {
 	if first := d.first; first != nil {
 		d.first = nil
 		return first, checkStep(first, d.rules.Limits.Calls)
@@ -209,7 +209,7 @@ func textOf(m *a2a.Message) string {
 }
 
 // progress returns the planner's view of the task.
-func (d *advancing) progress() (*task.Progress, error) {
+func (d *Draft) progress() (*task.Progress, error) {
 	f := d.f
 	p := &task.Progress{Task: f.View.TaskID(), Context: f.View.ContextID()}
 	var err error
@@ -253,7 +253,7 @@ func (d *advancing) progress() (*task.Progress, error) {
 }
 
 // addStep writes a step into the draft: its output, and its requests.
-func (d *advancing) addStep(s *task.Step) error {
+func (d *Draft) addStep(s *task.Step) error {
 	d.spend(s.Tokens) // also of a step that is refused
 	size := len(s.State)
 	for i := range s.Calls {
@@ -306,7 +306,7 @@ func (d *advancing) addStep(s *task.Step) error {
 }
 
 // spend counts the tokens of the next step for the owner of the task.
-func (d *advancing) spend(tokens int) {
+func (d *Draft) spend(tokens int) {
 	if tokens <= 0 {
 		return
 	}
@@ -319,7 +319,7 @@ func (d *advancing) spend(tokens int) {
 }
 
 // planned returns the event of a step.
-func (d *advancing) planned(s *task.Step) *event.StepPlanned {
+func (d *Draft) planned(s *task.Step) *event.StepPlanned {
 	planned := &event.StepPlanned{Step: len(d.f.Steps) + 1, State: s.State}
 	mark := d.f.Restored.Mark()
 	for i, c := range s.Calls {
@@ -359,7 +359,7 @@ func wellFormed(args json.RawMessage) json.RawMessage {
 }
 
 // output publishes the output of a planner's step.
-func (d *advancing) output(o *task.Output) error {
+func (d *Draft) output(o *task.Output) error {
 	a := o.Artifact
 	if a == nil {
 		if err := d.sayable(o.Status, o.Metadata, d.openRoom()); err != nil {

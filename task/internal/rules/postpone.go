@@ -36,12 +36,12 @@ func backoff(n int, first, limit time.Duration) time.Duration {
 
 // postpone leaves a call as it is because its tool cannot be looked up now, which says
 // nothing about the tool. A durable timer triggers the next try.
-func (d *entering) postpone(c *fold.Call, why error) error {
+func (d *Draft) postpone(c *fold.Call, why error) error {
 	return d.retryAfter(c, backoff(c.Tries+1, firstRetry, maxRetry), visible.Shorten(why.Error(), maxTrouble))
 }
 
 // retryAfter retries a call after a pause.
-func (d *entering) retryAfter(c *fold.Call, pause time.Duration, why string) error {
+func (d *Draft) retryAfter(c *fold.Call, pause time.Duration, why string) error {
 	now := d.at.Now.Truncate(time.Millisecond)
 	e := &event.CallPostponed{Call: c.ID, N: c.Tries + 1, Why: why, Since: now, Until: now.Add(pause)}
 	if c.Since != nil {
@@ -66,7 +66,7 @@ func (d *entering) retryAfter(c *fold.Call, pause time.Duration, why string) err
 
 // troubles returns the status text about calls that are being retried, "" if there is
 // nothing to say.
-func (d *entering) troubles() string {
+func (d *Draft) troubles() string {
 	s := d.f.Step()
 	if !d.troubled || s == nil {
 		return ""

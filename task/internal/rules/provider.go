@@ -50,7 +50,7 @@ func (in ProviderFailed) put(d *Draft) error {
 }
 
 // open ends the provider's exclusive time to decide an approval.
-func (d *asking) open(id, why string) error {
+func (d *Draft) open(id, why string) error {
 	a := d.f.Approval(id)
 	if a == nil || a.State != approval.Pending || a.Opened {
 		return nil

@@ -19,12 +19,12 @@ import (
 // arguments are too large, or the question would not fit into one event or into the log. with
 // are approvals that will be requested together with it. There is no limit for calls that were planned
 // before a restoration: each is asked about, and has a single question.
-func (d *asking) fits(a *approval.Approval, with ...*approval.Approval) error {
+func (d *Draft) fits(a *approval.Approval, with ...*approval.Approval) error {
 	return d.fitsInto(d.room(), a, with...)
 }
 
 // fitsInto is fits with the number of bytes by which the log may grow.
-func (d *asking) fitsInto(room int, a *approval.Approval, with ...*approval.Approval) error {
+func (d *Draft) fitsInto(room int, a *approval.Approval, with ...*approval.Approval) error {
 	limits := &d.rules.Limits
 	pending := append(d.f.Pending(), with...)
 	if len(pending) >= limits.Pending && (a.Ask != "" || !a.OfRestoredCall()) {
@@ -64,7 +64,7 @@ type question struct {
 
 // question returns the question about pending approvals, with the decisions elsewhere for which calls
 // wait, unless that is too large; no is a message that was no answer, or nil.
-func (d *asking) question(pending []*approval.Approval, no *a2a.Message) (*question, error) {
+func (d *Draft) question(pending []*approval.Approval, no *a2a.Message) (*question, error) {
 	waits := d.f.Waits()
 	q, err := d.questionWith(pending, waits, no)
 	if err != nil || len(waits) == 0 {
@@ -76,7 +76,7 @@ func (d *asking) question(pending []*approval.Approval, no *a2a.Message) (*quest
 	return q, nil
 }
 
-func (d *asking) questionWith(pending []*approval.Approval, waits []tool.Waiting, no *a2a.Message) (q *question, err error) {
+func (d *Draft) questionWith(pending []*approval.Approval, waits []tool.Waiting, no *a2a.Message) (q *question, err error) {
 	q = &question{}
 	if q.whole, err = d.present(pending, waits, no); err != nil {
 		return nil, fmt.Errorf("present approvals: %w", err)
@@ -130,7 +130,7 @@ const maxRepeated = 8 << 10
 // tellVotes publishes the question again, with the new votes, if it is short or the state is another. Else it
 // publishes how far the approvals with new votes are, as progress of their calls, so that votes take little
 // of the log.
-func (d *asking) tellVotes(state a2a.TaskState, pending []*approval.Approval) error {
+func (d *Draft) tellVotes(state a2a.TaskState, pending []*approval.Approval) error {
 	q, err := d.question(pending, nil)
 	if err != nil {
 		return err
@@ -159,7 +159,7 @@ func (d *asking) tellVotes(state a2a.TaskState, pending []*approval.Approval) er
 
 // tell publishes a state, with the question about the pending approvals and with text, where
 // present.
-func (d *asking) tell(state a2a.TaskState, pending []*approval.Approval, text string) error {
+func (d *Draft) tell(state a2a.TaskState, pending []*approval.Approval, text string) error {
 	switch {
 	case len(pending)+len(d.f.Waits()) > 0:
 		q, err := d.question(pending, nil)
@@ -177,7 +177,7 @@ func (d *asking) tell(state a2a.TaskState, pending []*approval.Approval, text st
 }
 
 // tellParked publishes what a parked task waits for; a running turn does so itself.
-func (d *asking) tellParked() error {
+func (d *Draft) tellParked() error {
 	if d.f.Header.Phase != store.Parked {
 		return nil
 	}
@@ -186,7 +186,7 @@ func (d *asking) tellParked() error {
 }
 
 // askMore asks again about everything that is pending, because a message was no answer.
-func (d *asking) askMore(pending []*approval.Approval, no *a2a.Message) error {
+func (d *Draft) askMore(pending []*approval.Approval, no *a2a.Message) error {
 	q, err := d.question(pending, no)
 	if err != nil {
 		return err
@@ -196,7 +196,7 @@ func (d *asking) askMore(pending []*approval.Approval, no *a2a.Message) error {
 
 // waitingState returns the state in which the task waits for pending, see [approval.Interrupting];
 // working while all are left to the confirmation provider.
-func (d *asking) waitingState(pending []*approval.Approval) a2a.TaskState {
+func (d *Draft) waitingState(pending []*approval.Approval) a2a.TaskState {
 	left := true
 	for _, a := range pending {
 		left = left && d.rules.offers(a) && !d.f.Approval(a.ID).Opened && d.at.Now.Before(a.Asked.Add(d.rules.providerWait(a)))

@@ -69,14 +69,14 @@ func (in Restored) put(d *Draft) error {
 }
 
 // moment returns the moment of the newest backup from which the task was restored.
-func (d *batch) moment() string {
+func (d *Draft) moment() string {
 	return d.f.Restored[len(d.f.Restored)-1].Moment.UTC().Format(time.RFC3339)
 }
 
 // mustAsk reports whether a call without a granted approval needs one. A call that was planned
 // before a restoration does, whatever the policy says: then x gets the terms of its earlier
 // approval, too, or those of a call that no gate mentions.
-func (d *asking) mustAsk(c *fold.Call, x *examined) bool {
+func (d *Draft) mustAsk(c *fold.Call, x *examined) bool {
 	if !c.Restored {
 		return x.verdict.Action != approval.ActionAllow
 	}
@@ -94,7 +94,7 @@ func (d *asking) mustAsk(c *fold.Call, x *examined) bool {
 
 // sinceBackup returns what the approver of a call that was planned before a restoration has to
 // know; "" for any other call.
-func (d *asking) sinceBackup(c *fold.Call) string {
+func (d *Draft) sinceBackup(c *fold.Call) string {
 	if !c.Restored {
 		return ""
 	}

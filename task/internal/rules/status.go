@@ -14,7 +14,7 @@ import (
 )
 
 // task adds the first public event.
-func (d *batch) task(state a2a.TaskState) error {
+func (d *Draft) task(state a2a.TaskState) error {
 	if err := d.enter(state); err != nil {
 		return err
 	}
@@ -27,13 +27,13 @@ func (d *batch) task(state a2a.TaskState) error {
 }
 
 // say adds a status update. message may be nil.
-func (d *batch) say(state a2a.TaskState, message *a2a.Message) error {
+func (d *Draft) say(state a2a.TaskState, message *a2a.Message) error {
 	return d.publish(state, question{whole: message}, nil /* own */)
 }
 
 // publish adds a status update with a message, in both forms if they differ, and with metadata in addition to
 // that of all updates. There may be neither.
-func (d *batch) publish(state a2a.TaskState, q question, own map[string]any) error {
+func (d *Draft) publish(state a2a.TaskState, q question, own map[string]any) error {
 	if err := d.enter(state); err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (d *batch) publish(state a2a.TaskState, q question, own map[string]any) err
 }
 
 // encode returns a message of the task as JSON; nil: there is none.
-func (d *batch) encode(m *a2a.Message) (json.RawMessage, error) {
+func (d *Draft) encode(m *a2a.Message) (json.RawMessage, error) {
 	if m == nil {
 		return nil, nil
 	}
@@ -81,7 +81,7 @@ func (d *batch) encode(m *a2a.Message) (json.RawMessage, error) {
 }
 
 // enter moves the task to a state, if the table allows it.
-func (d *batch) enter(state a2a.TaskState) error {
+func (d *Draft) enter(state a2a.TaskState) error {
 	to, err := task.StateOf(state)
 	if err != nil {
 		return err
@@ -95,7 +95,7 @@ func (d *batch) enter(state a2a.TaskState) error {
 }
 
 // end ends the task. state must be terminal.
-func (d *batch) end(state a2a.TaskState, message *a2a.Message) error {
+func (d *Draft) end(state a2a.TaskState, message *a2a.Message) error {
 	if !state.Terminal() {
 		return fmt.Errorf("task %s cannot end in %s, which is not a final state", d.f.Header.Task, state)
 	}
@@ -105,7 +105,7 @@ func (d *batch) end(state a2a.TaskState, message *a2a.Message) error {
 
 // GoLive makes the draft leave the task live, unless it already sets a phase. If the task
 // was waiting for input, its status becomes working, unless it still does.
-func (d *batch) GoLive() error {
+func (d *Draft) GoLive() error {
 	if d.phase != 0 {
 		return nil
 	}
@@ -118,7 +118,7 @@ func (d *batch) GoLive() error {
 
 // KeepLive says that a live task which was waiting for input works, if the draft resolves
 // something that it waited for: its turn continues from there.
-func (d *batch) KeepLive() error {
+func (d *Draft) KeepLive() error {
 	if d.phase != 0 || d.f.Header.Phase != store.Live || len(d.resolved) == 0 || !d.f.SaysItWaits() && !d.f.SaysItWaited() {
 		return nil
 	}
@@ -127,7 +127,7 @@ func (d *batch) KeepLive() error {
 
 // SayWorking sets the state to working, if the draft is not empty or the task is new, and the
 // task has another state; and while the planner waits for the operator, it says so.
-func (d *batch) SayWorking() error {
+func (d *Draft) SayWorking() error {
 	if !d.at.Held.IsZero() && d.phase != store.Final {
 		return d.sayHeld()
 	}
@@ -139,7 +139,7 @@ func (d *batch) SayWorking() error {
 }
 
 // fault records why the task cannot continue.
-func (d *batch) fault(why string) error {
+func (d *Draft) fault(why string) error {
 	return d.add(event.KindFailed, &event.TurnFailed{Error: why})
 }
 
@@ -178,7 +178,7 @@ func (Queued) put(d *Draft) error {
 const heldText = "The server was restored from a backup of "
 
 // sayHeld says, once, that the planner waits for the operator.
-func (d *batch) sayHeld() error {
+func (d *Draft) sayHeld() error {
 	if d.f.View.Says(heldText) || d.openRoom() < queuedRoom {
 		return nil
 	}

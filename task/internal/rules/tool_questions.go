@@ -94,7 +94,7 @@ func askOf(c *fold.Call, q ToolQuestion) (*approval.Approval, error) {
 
 // asks builds the approvals for the questions of a run, bound to the call that ran, without
 // writing any.
-func (d *asking) asks(c *fold.Call, e *Execution, asks []ToolQuestion) ([]*approval.Approval, error) {
+func (d *Draft) asks(c *fold.Call, e *Execution, asks []ToolQuestion) ([]*approval.Approval, error) {
 	x := examined{checked: e.checked}
 	var err error
 	if x.args, err = tool.DecodeArgs(x.raw); err != nil { // the tool may have modified its arguments
@@ -117,7 +117,7 @@ func (d *asking) asks(c *fold.Call, e *Execution, asks []ToolQuestion) ([]*appro
 
 // allFit numbers the new approvals in made, those without a kept approval, and returns an
 // error if any of them could not be shown.
-func (d *asking) allFit(made []*approval.Approval, kept []*fold.Approval) error {
+func (d *Draft) allFit(made []*approval.Approval, kept []*fold.Approval) error {
 	var fresh []*approval.Approval
 	for i, a := range made {
 		if kept[i] != nil {
@@ -136,7 +136,7 @@ func (d *asking) allFit(made []*approval.Approval, kept []*fold.Approval) error 
 // their approvals remain, so that no person is asked twice. It returns these approvals, with
 // nil for a new question, and supersedes pending approvals whose question is dropped or
 // changed.
-func (d *asking) reuse(c *fold.Call, asks []ToolQuestion, asked []*approval.Approval) ([]*fold.Approval, error) {
+func (d *Draft) reuse(c *fold.Call, asks []ToolQuestion, asked []*approval.Approval) ([]*fold.Approval, error) {
 	kept := make([]*fold.Approval, len(asks))
 	stays := map[string]bool{}
 	for i, q := range asks {
