@@ -31,6 +31,9 @@ type Approvals struct {
 	renew     Renewal
 }
 
+// A Renewal authenticates a caller again, with the errors of an [auth.Authenticator].
+type Renewal = turn.Renewal
+
 // OfAnonymous returns the approvals of tasks that were created without authentication instead.
 // They need [auth.Admin]: no other principal can be shown to have created them.
 func (a *Approvals) OfAnonymous() *Approvals {
@@ -40,7 +43,8 @@ func (a *Approvals) OfAnonymous() *Approvals {
 }
 
 // Renewing returns approvals that authenticate the caller with renew again right before each
-// decision, extension or revocation is committed: see [DecisionInput].
+// decision, extension or revocation is committed: a credential that has been revoked by then decides nothing, and
+// roles count as they are then.
 func (a *Approvals) Renewing(renew Renewal) *Approvals {
 	of := *a
 	of.renew = renew
@@ -232,13 +236,13 @@ func (a *Approvals) May(by auth.Principal, one *approval.Approval) error {
 // from now. by must be allowed to decide it; digest is the digest of the approval that was
 // shown. The errors are those of [Approvals.Decide], and a *[task.InvalidError] for until.
 func (a *Approvals) Extend(ctx context.Context, by auth.Principal, id, digest string, until time.Time) error {
-	return a.change(ctx, by, id, func(by auth.Principal) rules.Input {
-		return rules.Extend{By: by, Via: approval.ViaAPI, Approval: id, Digest: digest, Until: until}
+	return a.change(ctx, by, id, func(by auth.Principal, via string) rules.Input {
+		return rules.Extend{By: by, Via: via, Approval: id, Digest: digest, Until: until}
 	})
 }
 
-// change changes a pending approval other than by a decision.
-func (a *Approvals) change(ctx context.Context, by auth.Principal, id string, in func(auth.Principal) rules.Input) error {
+// change changes a pending approval.
+func (a *Approvals) change(ctx context.Context, by auth.Principal, id string, in func(by auth.Principal, via string) rules.Input) error {
 	if err := a.may(by, auth.Decide); err != nil {
 		return err
 	}
@@ -246,11 +250,18 @@ func (a *Approvals) change(ctx context.Context, by auth.Principal, id string, in
 	if !ok {
 		return approval.Unknown(id, nil)
 	}
-	_, err := a.core.turns.ChangeAs(ctx, turn.Sender{By: by, Via: approval.ViaAPI, Renew: a.renew}, a.scope(by, auth.Decide), of, func(by auth.Principal) (rules.Input, error) { return in(by), nil })
-	if errors.Is(err, task.ErrTaskNotFound) || errors.Is(err, store.ErrNotFound) {
+	via := approval.ViaAPI
+	if a.program {
+		via = approval.ViaProvider
+	}
+	_, err := a.core.turns.ChangeAs(ctx, turn.Sender{By: by, Via: via, Renew: a.renew}, a.scope(by, auth.Decide), of, func(by auth.Principal) (rules.Input, error) { return in(by, via), nil })
+	switch {
+	case errors.Is(err, rules.ErrNoChange):
+		return nil
+	case errors.Is(err, task.ErrTaskNotFound), errors.Is(err, store.ErrNotFound):
 		return approval.Unknown(id, nil)
 	}
-	return tasklog.Translate(err)
+	return err
 }
 
 // AskAnew ends a pending approval of a call that has not begun, with its votes, and asks it again on its terms
@@ -258,8 +269,8 @@ func (a *Approvals) change(ctx context.Context, by auth.Principal, id string, in
 // approval. by must be allowed to decide it; digest is the digest of the approval that was shown. The errors are
 // those of [Approvals.Decide].
 func (a *Approvals) AskAnew(ctx context.Context, by auth.Principal, id, digest string) (successor string, err error) {
-	err = a.change(ctx, by, id, func(by auth.Principal) rules.Input {
-		return rules.AskAnew{By: by, Via: approval.ViaAPI, Approval: id, Digest: digest, Successor: &successor}
+	err = a.change(ctx, by, id, func(by auth.Principal, via string) rules.Input {
+		return rules.AskAnew{By: by, Via: via, Approval: id, Digest: digest, Successor: &successor}
 	})
 	return successor, err
 }
@@ -336,29 +347,23 @@ func (a *Approvals) DecideAll(ctx context.Context, by auth.Principal, answers []
 	if len(answers) == 0 {
 		return nil, nil
 	}
-	of, ok := taskOf(answers[0].ID)
+	of, _ := taskOf(answers[0].ID)
 	for i := range answers {
 		answers[i].ByCall = false
-		if one, known := taskOf(answers[i].ID); !ok || !known || one != of {
+		if one, known := taskOf(answers[i].ID); !known || one != of {
 			return nil, approval.Unknown(answers[i].ID, nil)
 		}
 	}
 	already = make([]bool, len(answers))
-	via := approval.ViaAPI
-	if a.program {
-		via = approval.ViaProvider
-	}
-	err = a.core.turns.Decide(ctx, DecisionInput{By: by, Via: via, Scope: a.scope(by, auth.Decide), Task: of, Answers: answers, Already: already, Renew: a.renew})
-	if errors.Is(err, task.ErrTaskNotFound) {
-		return nil, approval.Unknown(answers[0].ID, nil)
-	}
-	return already, err
+	return already, a.change(ctx, by, answers[0].ID, func(by auth.Principal, via string) rules.Input {
+		return rules.Decisions{By: by, Via: via, List: answers, Already: already}
+	})
 }
 
 // Decide decides an approval. When it returns nil the decision is durable, and the task
 // continues. Set Digest to the digest that was shown to the approver: if the approval's digest
 // has changed by then, Decide changes nothing and returns an error that says so. The errors
-// are those of [Engine.Decide]; the reason of an *approval.Error says why the decision does
+// are those of [Engine.Send]; the reason of an *approval.Error says why the decision does
 // not count. A principal that may decide no approvals gets an *[auth.DeniedError].
 func (a *Approvals) Decide(ctx context.Context, by auth.Principal, answer approval.Decision) error {
 	_, err := a.DecideAll(ctx, by, []approval.Decision{answer})

@@ -19,6 +19,7 @@ import (
 	"a2a-server/task/engine/internal/scheduler"
 	"a2a-server/task/engine/internal/tasklog"
 	"a2a-server/task/engine/internal/turn"
+	"a2a-server/task/internal/host"
 	"a2a-server/task/internal/rules"
 	"a2a-server/tool"
 )
@@ -45,7 +46,7 @@ func New(cfg Config) (*Engine, error) {
 		return nil, err
 	}
 	e := &Engine{core: &core{cfg: cfg, reserved: share.New[store.Scope](cfg.Answers, cfg.Answers/2)}}
-	e.env = env.New(env.Config{Store: cfg.Store, Log: cfg.Log, Limits: cfg.Limits, Now: cfg.Now, Host: cfg.Host, CrashPoint: cfg.CrashPoint, Accepted: cfg.Accepted, Current: cfg.Current, Held: mark.held()})
+	e.env = env.New(env.Config{Store: cfg.Store, Log: cfg.Log, Limits: cfg.Limits, Now: cfg.Now, Runner: host.Runner{Host: cfg.Host}, CrashPoint: cfg.CrashPoint, Accepted: cfg.Accepted, Current: cfg.Current, Held: mark.held()})
 	e.observers = observers{list: slices.Concat([]Observer{logObserver(&e.env.Log)}, cfg.Observers), log: &e.env.Log}
 	if cfg.Decider != nil || len(cfg.ToolDeciders) > 0 {
 		e.deciders = newDeciders(e.core)
@@ -63,7 +64,7 @@ func New(cfg Config) (*Engine, error) {
 	e.cancels = due.New(e.env, due.Config{Workers: dueWorkers}, e.waitsExcept(task.DueChildCancel), e.handleDue)
 	e.looks = due.New(e.env, due.Config{Workers: call.Looks, Until: task.LookTime}, e.waitsExcept(task.DueLook), e.look)
 	e.turns = turn.New(turn.Config{
-		Env: e.env, Reader: e.reader, Presenter: cfg.Presenter, Memory: cfg.Memory, Rank: cfg.Rank, WholeText: cfg.WholeText,
+		Config:    call.Config{Env: e.env, Reader: e.reader, Presenter: cfg.Presenter, Memory: cfg.Memory, Rank: cfg.Rank, WholeText: cfg.WholeText},
 		Committed: e.committed, Queued: e.observers.queued,
 		Refused: func(who turn.Sender, id store.TaskID, approvalID, why string) {
 			logRefused(&e.env.Log, who, id, approvalID, why)

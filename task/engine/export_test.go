@@ -2,13 +2,17 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
+	"a2a-server/approval"
 	"a2a-server/auth"
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/engine/internal/processors"
+	"a2a-server/task/engine/internal/tasklog"
 	"a2a-server/task/engine/internal/turn"
+	"a2a-server/task/internal/rules"
 )
 
 // Ended reports whether the context of the turn that a message began ends once the
@@ -47,6 +51,25 @@ func (e *Engine) Get(ctx context.Context, by auth.Principal, id string) (*task.V
 	a := e.ReserveRead(by)
 	defer a.Release()
 	return a.Get(ctx, id)
+}
+
+// Cancel is [ReadReservation.Cancel].
+func (e *Engine) Cancel(ctx context.Context, by auth.Principal, id store.TaskID) error {
+	a := e.ReserveRead(by)
+	defer a.Release()
+	_, err := a.Cancel(ctx, id)
+	return err
+}
+
+// DecideVia decides an approval of a task in a scope, by a way of package approval.
+func (e *Engine) DecideVia(ctx context.Context, via string, by auth.Principal, scope store.Scope, id store.TaskID, answer approval.Decision) error {
+	_, err := e.turns.ChangeAs(ctx, turn.Sender{By: by, Via: via}, scope, id, func(by auth.Principal) (rules.Input, error) {
+		return rules.Decisions{By: by, Via: via, List: []approval.Decision{answer}}, nil
+	})
+	if errors.Is(err, rules.ErrNoChange) {
+		return nil
+	}
+	return tasklog.Translate(err)
 }
 
 // List is [ReadReservation.List].

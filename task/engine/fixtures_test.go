@@ -507,9 +507,7 @@ func (w *world) begin(m *a2a.Message) a2a.TaskID {
 // decide gives an answer that does not come from the A2A client. It may be called
 // from any goroutine.
 func (w *world) decide(by auth.Principal, id a2a.TaskID, answer approval.Decision) error {
-	return w.engine.Decide(w.ctx(), engine.DecisionInput{
-		By: by, Via: approval.ViaAPI, Scope: engine.ScopeFor(alice, auth.Read), Task: mustID(id), Answers: []approval.Decision{answer},
-	})
+	return w.engine.DecideVia(w.ctx(), approval.ViaAPI, by, engine.ScopeFor(alice, auth.Read), mustID(id), answer)
 }
 
 // artifact returns the artifact of a call, nil when it has none.

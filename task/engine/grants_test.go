@@ -476,7 +476,7 @@ func TestNoGrants(t *testing.T) {
 			}
 		}
 		id, _ := store.ParseTaskID(string(of.ID))
-		err := w.engine.Decide(w.ctx(), engine.DecisionInput{By: alice, Via: approval.ViaProvider, Scope: store.System(), Task: id, Answers: []approval.Decision{{ID: one.ID, Type: approval.Approve, Grant: task}}})
+		err := w.engine.DecideVia(w.ctx(), approval.ViaProvider, alice, store.System(), id, approval.Decision{ID: one.ID, Type: approval.Approve, Grant: task})
 		if _, refused := errors.AsType[*approval.Error](err); !refused {
 			t.Errorf("by a provider: Decide() = %v, want it refused", err)
 		}

@@ -151,7 +151,7 @@ func TestFourEyes(t *testing.T) {
 	w.wantState(got, a2a.TaskStateWorking)
 	id := w.onlyOne(got.ID).ID
 	decide := func(by auth.Principal, via string) error {
-		return w.engine.Decide(w.ctx(), engine.DecisionInput{By: by, Via: via, Scope: engine.ScopeFor(alice, auth.Read), Task: mustID(got.ID), Answers: []approval.Decision{{ID: id, Type: approval.Approve}}})
+		return w.engine.DecideVia(w.ctx(), via, by, engine.ScopeFor(alice, auth.Read), mustID(got.ID), approval.Decision{ID: id, Type: approval.Approve})
 	}
 	agentOfAlice := auth.Principal{Tenant: "acme", Subject: "agent", Roles: []string{auth.RoleRequester}, Chain: []string{"alice"}, Method: "test"}
 	for name, err := range map[string]error{"the requester": decide(alice, "api"), "somebody on behalf of the requester": decide(agentOfAlice, "api"), "the A2A client": decide(bob, "a2a")} {

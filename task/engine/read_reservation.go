@@ -165,8 +165,8 @@ func (r *ReadReservation) Get(ctx context.Context, id string) (*task.View, error
 	return v, err
 }
 
-// Cancel cancels a task, as [Engine.Cancel] does, and returns its state after that; if
-// there is no memory for it, with parts left out.
+// Cancel cancels a task, and returns its state after that; if there is no memory for it, with parts
+// left out. Canceling a canceled task again changes nothing.
 func (r *ReadReservation) Cancel(ctx context.Context, id ID) (*task.View, error) {
 	scope := ScopeFor(r.by, auth.Cancel)
 	if err := r.core.turns.Changed(ctx, scope, id, rules.Cancel{By: r.by}); err != nil {

@@ -21,7 +21,7 @@ type Send struct {
 	By      auth.Principal
 	Message *a2a.Message // must not be changed afterwards
 	Bytes   int          // size of the encoded message, if known
-	Renew   Renewal      // see [DecisionInput], for a message to a task; nil: it counts for By as it is
+	Renew   Renewal      // for a message to a task, see [Approvals.Renewing]; nil: it counts for By as it is
 	Push    *PushConfig  // a webhook for the task, set in the batch of the message; nil: none
 }
 

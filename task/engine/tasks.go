@@ -224,7 +224,8 @@ func (t *Tasks) Prompt(ctx context.Context, by auth.Principal, id string, step i
 	return prompt, tasklog.Translate(err)
 }
 
-// CancelCall cancels a call of a task: see [Engine.CancelCall].
+// CancelCall cancels a call of a task, by its id or alias: see [rules.CancelCall]. When it returns nil that is
+// durable, and a restart continues it.
 func (t *Tasks) CancelCall(ctx context.Context, by auth.Principal, id, call string) error {
 	scope, parsed, err := t.one(by, auth.Cancel, id)
 	if err != nil {

@@ -95,7 +95,7 @@ func TestRequesterHour(t *testing.T) {
 			w.by = mailable(name)
 			for range n {
 				by, id := w.by, w.ask("mail")
-				if err := w.engine.Cancel(context.Background(), by, taskOf(id)); err != nil {
+				if err := w.engine.Tasks().Cancel(context.Background(), by, taskOf(id).String()); err != nil {
 					t.Fatal(err)
 				}
 			}

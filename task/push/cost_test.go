@@ -82,9 +82,7 @@ func TestTasksWithoutWebhooksPayNothing(t *testing.T) {
 		defer a.Release()
 		must(a.Await(w.ctx(), sent))
 		of := fmt.Sprintf("%s.a1", sent.Task)
-		err := w.engine.Decide(w.ctx(), engine.DecisionInput{
-			By: alice, Via: approval.ViaAPI, Scope: store.Owner("acme", "alice"), Task: sent.Task, Answers: []approval.Decision{{ID: of, Type: approval.Approve}},
-		})
+		err := w.engine.Approvals().Decide(w.ctx(), alice, approval.Decision{ID: of, Type: approval.Approve})
 		if err != nil {
 			t.Fatalf("Decide() = %v", err)
 		}

@@ -282,7 +282,7 @@ func (w *world) set(id store.TaskID, c *engine.PushConfig) *engine.PushConfig {
 
 func (w *world) cancel(id store.TaskID) {
 	w.t.Helper()
-	need(w.engine.Cancel(w.ctx(), alice, id))
+	need(w.engine.Tasks().Cancel(w.ctx(), alice, id.String()))
 }
 
 // wantRows checks how many rows there are of what is kept of webhooks.

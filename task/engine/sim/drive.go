@@ -294,7 +294,7 @@ func (w *world) chat(t *modelTask) {
 
 func (w *world) cancelSomething(t *modelTask) {
 	v := w.server()
-	w.attempt(v, "a cancel", func(ctx context.Context) error { return v.engine.Cancel(ctx, t.owner, t.id) }, func() {
+	w.attempt(v, "a cancel", func(ctx context.Context) error { return v.engine.Tasks().Cancel(ctx, t.owner, t.id.String()) }, func() {
 		w.coverage.Count("canceled")
 		if t.state != a2a.TaskStateCanceled {
 			w.s.Fail("an acknowledged cancel is durable", "task %s is %s", t.id, t.state)
@@ -319,7 +319,7 @@ func (w *world) cancelCall(t *modelTask) {
 		w.say(v, m, w.choices.Choose(Script, modes), true /* decides */, acked)
 		return
 	}
-	w.attempt(v, "a cancel of a call", func(ctx context.Context) error { return v.engine.CancelCall(ctx, t.owner, t.id, c.id) }, acked)
+	w.attempt(v, "a cancel of a call", func(ctx context.Context) error { return v.engine.Tasks().CancelCall(ctx, t.owner, t.id.String(), c.id) }, acked)
 }
 
 // extend moves the deadline of a pending approval.

@@ -187,7 +187,7 @@ func voteOn(w *world, t *modelTask, a *approval.Approval) {
 		}
 		answer := approval.Decision{ID: a.ID, Type: approval.Approve, Digest: a.Digest}
 		w.attempt(v, "a decision", func(ctx context.Context) error {
-			return v.engine.Decide(ctx, engine.DecisionInput{By: by, Via: approval.ViaAPI, Scope: store.Tenant("acme"), Task: t.id, Answers: []approval.Decision{answer}})
+			return v.engine.Approvals().Decide(ctx, by, answer)
 		}, func() {
 			w.acknowledged(t, &verdict{a: a, id: a.ID, decision: approval.Approve}, API, by)
 		})
@@ -413,7 +413,7 @@ func grantCall(w *world, t *modelTask, a *approval.Approval) {
 	ask := &approval.GrantRequest{Scope: Pick(w.choices, Script, approval.GrantTime, approval.GrantContext, approval.GrantTask), For: Pick(w.choices, Script, 0, time.Second), Uses: w.choices.Choose(Script, 3)}
 	by, v := deciderIn(w), w.server()
 	w.attempt(v, "a decision", func(ctx context.Context) error {
-		return v.engine.Decide(ctx, engine.DecisionInput{By: by, Via: approval.ViaAPI, Scope: store.Tenant("acme"), Task: t.id, Answers: []approval.Decision{{ID: a.ID, Type: approval.Approve, Grant: ask}}})
+		return v.engine.Approvals().Decide(ctx, by, approval.Decision{ID: a.ID, Type: approval.Approve, Grant: ask})
 	}, func() {
 		if r := t.approval(a.ID).Resolution; r == nil || r.Grant == nil {
 			w.s.Fail("an acknowledged decision is durable", "%s has made no grant: %+v", a.ID, r)

@@ -248,7 +248,8 @@ func (w *world) decide(v *server, t *modelTask, d Dialect, verdicts ...*verdict)
 			answers[i] = x.answer()
 		}
 		w.attempt(v, "a decision", func(ctx context.Context) error {
-			return v.engine.Decide(ctx, engine.DecisionInput{By: by, Via: "api", Scope: store.Tenant("acme"), Task: t.id, Answers: answers})
+			_, err := v.engine.Approvals().DecideAll(ctx, by, answers)
+			return err
 		}, acked)
 		return
 	}

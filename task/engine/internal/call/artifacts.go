@@ -19,7 +19,7 @@ type toolArtifacts toolContext
 // Save publishes an artifact of the call, and replaces an artifact of the same name. The
 // version is always 1: artifacts of a task have no versions in A2A.
 func (a *toolArtifacts) Save(_ context.Context, name string, parts ...agent.Part) (int64, error) {
-	k, err := a.run.publish.Artifact(a.run.runs.env.Now(), a.run.entry.Call, name, parts)
+	k, err := a.run.publish.Artifact(a.run.runs.Env.Now(), a.run.entry.Call, name, parts)
 	if err != nil {
 		return 0, err
 	}
@@ -70,7 +70,7 @@ func (a *toolArtifacts) List(ctx context.Context) ([]string, error) {
 }
 
 func (a *toolArtifacts) read(ctx context.Context) ([]*a2a.Artifact, error) {
-	f, _, err := a.run.runs.reader.Load(ctx, store.System(), a.run.seat.Task, tasklog.Reading{View: true})
+	f, _, err := a.run.runs.Reader.Load(ctx, store.System(), a.run.seat.Task, tasklog.Reading{View: true})
 	if err != nil {
 		return nil, fmt.Errorf("read artifacts: %w", err)
 	}

@@ -63,7 +63,7 @@ func (r *Run) checkpoint(ctx context.Context, state, own json.RawMessage) error 
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	chunk, err := r.publish.Checkpoint(r.runs.env.Now(), r.entry.Call, state)
+	chunk, err := r.publish.Checkpoint(r.runs.Env.Now(), r.entry.Call, state)
 	if err != nil {
 		return err
 	}
@@ -71,13 +71,13 @@ func (r *Run) checkpoint(ctx context.Context, state, own json.RawMessage) error 
 	if err != nil {
 		return err
 	}
-	if r.runs.env.Wait(k.decided, ctx.Done()) == 1 && !env.Closed(k.decided) {
+	if r.runs.Env.Wait(k.decided, ctx.Done()) == 1 && !env.Closed(k.decided) {
 		return unsure(ctx)
 	}
 	if k.err != nil {
 		return k.err
 	}
-	if r.runs.env.Wait(k.commit.Done(), ctx.Done()) == 1 && !k.commit.Answered() {
+	if r.runs.Env.Wait(k.commit.Done(), ctx.Done()) == 1 && !k.commit.Answered() {
 		return unsure(ctx)
 	}
 	switch _, err := k.commit.Wait(); {
@@ -86,7 +86,7 @@ func (r *Run) checkpoint(ctx context.Context, state, own json.RawMessage) error 
 	case err != nil:
 		return err
 	}
-	r.runs.env.At(env.PointKept)
+	r.runs.Env.At(env.PointKept)
 	return nil
 }
 

@@ -17,7 +17,7 @@ import (
 
 // panicked logs a panic of the tool.
 func (r *Run) panicked(p any) {
-	r.runs.env.Log.Error().Str("panic", fmt.Sprint(r.entry.Logged(p))).Bytes("stack", debug.Stack()).Str("task_id", r.seat.Task.String()).Str("call_id", r.entry.Call).Msg("tool panicked")
+	r.runs.Env.Log.Error().Str("panic", fmt.Sprint(r.entry.Logged(p))).Bytes("stack", debug.Stack()).Str("task_id", r.seat.Task.String()).Str("call_id", r.entry.Call).Msg("tool panicked")
 }
 
 // execute calls the tool and never panics.
@@ -95,7 +95,7 @@ func (r *Run) onlyLate(ctx context.Context, err error) bool {
 // told the tool to end: whether it failed is then unknown.
 func (r *Run) checked(x *toolContext, o *rules.RunEnded) *rules.RunEnded {
 	if o.Err == nil || !errors.Is(context.Cause(x), env.ErrShutdown) {
-		rules.After(x.Context, r.runs.env.Rules(), o)
+		rules.After(x.Context, r.runs.Env.Rules(), o)
 	}
 	return o
 }
@@ -146,7 +146,7 @@ func (r *Run) invoke(x *toolContext) *rules.RunEnded {
 	}
 	o := &rules.RunEnded{Err: err}
 	if err == nil {
-		o.Result, o.Parts, o.Err = r.publish.Result(result, r.runs.env.Limits.Result())
+		o.Result, o.Parts, o.Err = r.publish.Result(result, r.runs.Env.Limits.Result())
 	}
 	return o
 }

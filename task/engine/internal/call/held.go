@@ -74,7 +74,7 @@ func (h *HeldCall) Watch(after time.Duration) {
 	if env.Closed(h.over) {
 		return
 	}
-	h.unwatch = h.run.runs.env.After(after, func() {
+	h.unwatch = h.run.runs.Env.After(after, func() {
 		h.run.seat.Notify()
 		h.Watch(Overdue)
 	})
@@ -142,7 +142,7 @@ func (x *toolContext) AskAndWait(ctx context.Context, a tool.Question) (tool.Ans
 		return tool.Answer{}, err
 	}
 	defer r.endQuestion(h)
-	if r.runs.env.Wait(h.over, ctx.Done()) == 1 && !env.Closed(h.over) {
+	if r.runs.Env.Wait(h.over, ctx.Done()) == 1 && !env.Closed(h.over) {
 		return tool.Answer{}, context.Cause(ctx)
 	}
 	h.answer.Ask = a

@@ -36,19 +36,19 @@ func (c *Runs) Look(call *fold.Call, f *fold.Fold) (waits []tool.Waiting, same, 
 	if !c.takeLook(call.Tool) {
 		return nil, false, false
 	}
-	ctx, cancel := c.env.Within(c.env.Ctx, tool.WatchTime, context.DeadlineExceeded)
+	ctx, cancel := c.Env.Within(c.Env.Ctx, tool.WatchTime, context.DeadlineExceeded)
 	defer cancel()
 	type result struct {
 		waits []tool.Waiting
 		err   error
 	}
-	by := c.env.Rules().Owned(ctx, f)
-	came, _ := env.CallWithin(ctx, c.env, func() (r result) {
+	by := c.Env.Rules().Owned(ctx, f)
+	came, _ := env.CallWithin(ctx, c.Env, func() (r result) {
 		defer c.looks.Give(call.Tool, 1)
 		r.waits, r.err = c.watch(by, call)
 		return r
 	})
-	if c.env.Ctx.Err() != nil || ctx.Err() != nil {
+	if c.Env.Ctx.Err() != nil || ctx.Err() != nil {
 		return nil, true, true // a look that takes too long says nothing, even if it returns at that moment
 	}
 	if came.err != nil {
@@ -60,7 +60,7 @@ func (c *Runs) Look(call *fold.Call, f *fold.Fold) (waits []tool.Waiting, same, 
 // watch calls Watch of the tool of a suspended call, if the tool is the same as when it was suspended.
 func (c *Runs) watch(by *task.ReadonlyContext, call *fold.Call) (waits []tool.Waiting, err error) {
 	defer guard.Recover(&err, "panic")
-	entry, err := c.env.Rules().Tools.Lookup(by, call.Tool)
+	entry, err := c.Env.Rules().Tools.Lookup(by, call.Tool)
 	if err != nil || entry.Digest != call.Digest {
 		return nil, err
 	}

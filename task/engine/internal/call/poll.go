@@ -160,7 +160,7 @@ func (r *Run) later(j job, wake time.Time) (*tool.Suspension, error) {
 		for n := j.Polls; n > 0 && pause < p.Max; n-- {
 			pause *= 2
 		}
-		wake = r.runs.env.Now().Add(min(pause, p.Max))
+		wake = r.runs.Env.Now().Add(min(pause, p.Max))
 	}
 	if wake.After(deadline) {
 		wake = deadline
@@ -211,7 +211,7 @@ func (r *Run) startJob(x *toolContext) *rules.RunEnded {
 	if o.Err != nil || r.asking() {
 		return o
 	}
-	started := job{State: o.Result, Since: store.MillisOf(r.runs.env.Now()), Pace: r.polling()}
+	started := job{State: o.Result, Since: store.MillisOf(r.runs.Env.Now()), Pace: r.polling()}
 	err := r.suspends(started, time.Time{}, nil)
 	if _, ok := err.(*tool.Suspension); !ok { //nolint:errorlint // it is made here
 		return &rules.RunEnded{Err: fmt.Errorf("the job was started, but its id cannot be stored: %w", err)}
@@ -302,7 +302,7 @@ func (r *Run) poll(x *toolContext) *rules.RunEnded {
 		r.done = true
 		o := &rules.RunEnded{Err: r.final(result), Replace: result.Replace}
 		if o.Err == nil {
-			o.Result, o.Parts, o.Err = r.publish.Result(result.Content, r.runs.env.Limits.Result())
+			o.Result, o.Parts, o.Err = r.publish.Result(result.Content, r.runs.Env.Limits.Result())
 		}
 		return o
 	}
@@ -342,7 +342,7 @@ func (r *Run) notYet(j job) error {
 // time is the last. It is nil before.
 func (r *Run) overdue(j job) error {
 	limit := paced(j.Pace).Deadline
-	if r.runs.env.Now().Before(j.Since.Time().Add(limit)) {
+	if r.runs.Env.Now().Before(j.Since.Time().Add(limit)) {
 		return nil
 	}
 	what := "is stopped"

@@ -73,7 +73,7 @@ func (r *Run) publishReport() {
 	p, job := s.newest, s.job
 	s.held = false
 	r.mu.Unlock()
-	k, err := r.runs.env.Rules().Progress(r.publish, r.runs.env.Now(), r.entry.Call, r.entry.Name, job, p) // runs code of the application
+	k, err := r.runs.Env.Rules().Progress(r.publish, r.runs.Env.Now(), r.entry.Call, r.entry.Name, job, p) // runs code of the application
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.cut != nil {
@@ -81,12 +81,12 @@ func (r *Run) publishReport() {
 	}
 	s.gap = max(minReportGap, s.age/reportShare)
 	s.age += s.gap
-	s.unset = r.runs.env.After(s.gap, r.publishReport)
+	s.unset = r.runs.Env.After(s.gap, r.publishReport)
 	n := int64(len(k.Event.Data))
-	limit := int64(r.runs.env.Limits.Output)
+	limit := int64(r.runs.Env.Limits.Output)
 	switch {
 	case err != nil: // reported
-	case r.bytes > r.runs.env.Limits.Window: // retried after the gap
+	case r.bytes > r.runs.Env.Limits.Window: // retried after the gap
 		s.held = true
 	case s.bytes+n > limit/progressShare || r.output+n > limit || r.tooMuch != nil:
 	case r.hand(k) == nil:

@@ -78,7 +78,7 @@ func (r *Run) Start(ctx context.Context) {
 		r.end(o)
 		return
 	}
-	r.runs.env.At(env.PointLaunch)
+	r.runs.Env.At(env.PointLaunch)
 	r.begin(ctx)
 }
 
@@ -102,7 +102,7 @@ func (r *Run) refused() *rules.RunEnded {
 	}
 	n := r.runs.abandoned.Held(r.entry.Name)
 	switch {
-	case n < int64(r.runs.env.Limits.Abandoned):
+	case n < int64(r.runs.Env.Limits.Abandoned):
 		return nil
 	case r.job != nil:
 		return r.putOff()
@@ -122,7 +122,7 @@ func (r *Run) begin(ctx context.Context) {
 	r.startClock()
 	r.mu.Unlock()
 	r.runs.active.Add()
-	r.runs.env.Spawn(func() {
+	r.runs.Env.Spawn(func() {
 		var o *rules.RunEnded
 		defer func() {
 			if o == nil {
@@ -171,7 +171,7 @@ func (r *Run) emit(k output.RunEvent) error {
 	if err := r.refuses(); err != nil {
 		return err
 	}
-	if limit := int64(r.runs.env.Limits.Output); r.tooMuch == nil && r.output+int64(n) > limit {
+	if limit := int64(r.runs.Env.Limits.Output); r.tooMuch == nil && r.output+int64(n) > limit {
 		r.tooMuch = fmt.Errorf("%w: it has published %d bytes, and may publish %d: what was published remains", task.ErrOutput, r.output, limit)
 	}
 	if r.tooMuch != nil {
@@ -198,13 +198,13 @@ func (r *Run) refuses() error {
 // over nothing more.
 func (r *Run) lockWithRoom() {
 	r.mu.Lock()
-	for r.refuses() == nil && r.bytes > r.runs.env.Limits.Window {
+	for r.refuses() == nil && r.bytes > r.runs.Env.Limits.Window {
 		if r.room == nil {
 			r.room = make(chan struct{})
 		}
 		room := r.room
 		r.mu.Unlock()
-		r.runs.env.Wait(room)
+		r.runs.Env.Wait(room)
 		r.mu.Lock()
 	}
 }
@@ -262,7 +262,7 @@ func (r *Run) end(o *rules.RunEnded) {
 	r.makeRoom()
 	r.mu.Unlock()
 	if late {
-		r.runs.late(r.seat.Task, o)
+		r.runs.Late(r.seat.Task, o)
 		return
 	}
 	env.Signal(r.seat.Wake)
@@ -275,7 +275,7 @@ func (r *Run) Abandon() {
 	if o == nil || o.GivenUp != nil || errors.Is(o.Err, ErrCut) || errors.Is(o.Err, env.ErrShutdown) {
 		return
 	}
-	r.runs.late(r.seat.Task, o)
+	r.runs.Late(r.seat.Task, o)
 }
 
 // letGo makes the run an orphan and returns an outcome that was not settled.
@@ -298,7 +298,7 @@ func (r *Run) Stop(why error) {
 	r.stopped = true
 	hears := slices.Clone(r.hears)
 	if !again {
-		r.unstop = r.runs.env.Timeout(r.runs.env.Limits.ToolGrace, r.giveUp)
+		r.unstop = r.runs.Env.Timeout(r.runs.Env.Limits.ToolGrace, r.giveUp)
 	}
 	r.mu.Unlock()
 	r.cancel(why)
@@ -317,7 +317,7 @@ func (r *Run) Stop(why error) {
 
 // notifyTool calls a tool's own code in a goroutine. If it panics, only the goroutine ends.
 func (c *Runs) notifyTool(call func()) {
-	c.env.Spawn(func() {
+	c.Env.Spawn(func() {
 		defer func() { _ = recover() }()
 		call()
 	})

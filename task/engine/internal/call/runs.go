@@ -34,14 +34,7 @@ type Config struct {
 
 // Runs is what the runs of an engine share. It is safe for concurrent use.
 type Runs struct {
-	env       *env.Env
-	reader    *tasklog.Reader
-	presenter task.Presenter
-	memory    agent.Memory
-	rank      task.Ranking
-	wholeText bool
-	late      func(store.TaskID, *rules.RunEnded)
-
+	Config
 	active    env.Group             // runs that were not given up, for which a stop waits for a bounded time
 	abandoned *share.Shares[string] // runs that do not end after they were told to, by tool
 	looks     *share.Shares[string] // looks at suspended calls that have not returned, by tool
@@ -52,10 +45,10 @@ type Runs struct {
 // New returns Runs without any.
 func New(cfg Config) *Runs {
 	c := &Runs{
-		env: cfg.Env, reader: cfg.Reader, presenter: cfg.Presenter, memory: cfg.Memory, rank: cfg.Rank, wholeText: cfg.WholeText, late: cfg.Late,
+		Config:    cfg,
 		abandoned: share.New[string](math.MaxInt64, math.MaxInt64), looks: share.New[string](math.MaxInt64, maxLooks),
 	}
-	c.held.init(&c.env.Limits)
+	c.held.init(&c.Env.Limits)
 	return c
 }
 
@@ -68,8 +61,8 @@ func (c *Runs) Held(fence uint64) func(approval string) bool { return c.held.by(
 // New returns a run of a call for a seat; f is the fold of its task. Call [Run.Start] once the
 // start of the call is durable.
 func (c *Runs) New(seat *Seat, f *fold.Fold, entry *rules.Execution) *Run {
-	r := &Run{runs: c, entry: entry, seat: seat, output: entry.Output, publish: f.Publisher(c.presenter, c.env.Limits.Event)}
-	if c.wholeText {
+	r := &Run{runs: c, entry: entry, seat: seat, output: entry.Output, publish: f.Publisher(c.Presenter, c.Env.Limits.Event)}
+	if c.WholeText {
 		r.text = &strings.Builder{}
 	}
 	return r

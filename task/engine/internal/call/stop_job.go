@@ -52,10 +52,10 @@ func (noArtifacts) List(context.Context) ([]string, error)                     {
 // the task's owner. A tool that does not return in time has failed; its goroutine is
 // abandoned.
 func (c *Runs) CancelJob(p *rules.ChildCancel, f *fold.Fold) error {
-	ctx, cancel := c.env.Within(c.env.Ctx, jobTimeout, context.DeadlineExceeded)
+	ctx, cancel := c.Env.Within(c.Env.Ctx, jobTimeout, context.DeadlineExceeded)
 	defer cancel()
-	by := c.env.Rules().Owned(ctx, f)
-	err, returned := env.CallWithin(ctx, c.env, func() error { return c.stopJob(by, p) })
+	by := c.Env.Rules().Owned(ctx, f)
+	err, returned := env.CallWithin(ctx, c.Env, func() error { return c.stopJob(by, p) })
 	if returned {
 		return err
 	}
@@ -69,7 +69,7 @@ const jobTimeout = 30 * time.Second
 // task's owner.
 func (c *Runs) stopJob(by *task.ReadonlyContext, p *rules.ChildCancel) (err error) {
 	defer guard.Recover(&err, "panic")
-	entry, err := c.env.Rules().Tools.Lookup(by, p.Tool)
+	entry, err := c.Env.Rules().Tools.Lookup(by, p.Tool)
 	if errors.Is(err, tool.ErrUnknownTool) {
 		return err
 	}

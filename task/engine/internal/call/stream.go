@@ -51,9 +51,9 @@ func (r *Run) stream(x *toolContext, s tool.StreamingTool) *rules.RunEnded {
 	case failed != nil:
 	case final != nil:
 		o.Replace = final.Replace
-		o.Result, o.Parts, o.Err = r.publish.Result(final.Content, r.runs.env.Limits.Result())
+		o.Result, o.Parts, o.Err = r.publish.Result(final.Content, r.runs.Env.Limits.Result())
 	default:
-		o.Result, o.Err = r.summary.result(r.runs.env.Limits.Result())
+		o.Result, o.Err = r.summary.result(r.runs.Env.Limits.Result())
 	}
 	return o
 }
@@ -92,7 +92,7 @@ func (r *Run) publishChunk(p *tool.Result) error {
 	if err != nil {
 		return err
 	}
-	chunk, err := r.publish.Chunk(r.runs.env.Now(), r.entry.Call, r.entry.Name, k)
+	chunk, err := r.publish.Chunk(r.runs.Env.Now(), r.entry.Call, r.entry.Name, k)
 	if err != nil {
 		return err
 	}
@@ -148,7 +148,7 @@ func (r *Run) collectText(k output.Chunk) {
 		r.text.Reset()
 	}
 	text, only := k.Content.Text()
-	if !only || r.text.Len()+len(text) > r.runs.env.Limits.Content() {
+	if !only || r.text.Len()+len(text) > r.runs.Env.Limits.Content() {
 		r.text = nil
 		return
 	}

@@ -9,7 +9,7 @@ import (
 // timeout returns how long a run may take: the limit of a [tool.Timed] tool, else the limit
 // for all. A tool that panics counts as not Timed.
 func (r *Run) timeout() (limit time.Duration) {
-	limit = r.runs.env.Limits.ToolTimeout
+	limit = r.runs.Env.Limits.ToolTimeout
 	defer func() { _ = recover() }() // it is the tool's own code
 	if timed, ok := tool.As[tool.Timed](r.entry.Tool); ok {
 		if own := timed.Timeout(); own > 0 {
@@ -32,8 +32,8 @@ func (r *Run) startClock() {
 	if r.ended || r.stopped || r.clock.unset != nil {
 		return
 	}
-	r.clock.since = r.runs.env.Now()
-	r.clock.unset = r.runs.env.Timeout(r.clock.left, func() { r.Stop(errToolTimeout) })
+	r.clock.since = r.runs.Env.Now()
+	r.clock.unset = r.runs.Env.Timeout(r.clock.left, func() { r.Stop(errToolTimeout) })
 }
 
 // stopClock stops the clock. r.mu must be held.
@@ -44,6 +44,6 @@ func (r *Run) stopClock() {
 	r.clock.unset()
 	r.clock.unset = nil
 	// The time may have been set in between.
-	took := min(max(r.runs.env.Now().Sub(r.clock.since), 0), r.clock.left)
+	took := min(max(r.runs.Env.Now().Sub(r.clock.since), 0), r.clock.left)
 	r.clock.left = max(r.clock.left-took, time.Millisecond)
 }

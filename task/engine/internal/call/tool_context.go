@@ -225,11 +225,11 @@ func (x *jobContext) SearchMemory(ctx context.Context, query string) (*agent.Mem
 
 // search searches the agent's memory for the caller that by identifies.
 func (c *Runs) search(ctx context.Context, by task.ReadonlyContext, query string) (*agent.MemorySearchResponse, error) {
-	if c.memory == nil {
+	if c.Memory == nil {
 		return c.searchEarlier(ctx, &by, query)
 	}
 	by.Context = ctx
-	found, err := c.memory.Search(&by, query)
+	found, err := c.Memory.Search(&by, query)
 	if err == nil && found == nil {
 		found = &agent.MemorySearchResponse{}
 	}
@@ -241,12 +241,12 @@ const maxMemory = 1 << 20
 
 // searchEarlier searches the ended tasks of the owner of a task in its context.
 func (c *Runs) searchEarlier(ctx context.Context, by *task.ReadonlyContext, query string) (*agent.MemorySearchResponse, error) {
-	if c.rank == nil {
+	if c.Rank == nil {
 		return nil, errNoMemory
 	}
 	var entries []agent.MemoryResult
 	size, owner := 0, by.Owner()
-	err := c.reader.Earlier(ctx, store.Owner(owner.Tenant, owner.Subject), by.SessionID(), by.TaskID(), func(f *fold.Fold) (more bool, _ error) {
+	err := c.Reader.Earlier(ctx, store.Owner(owner.Tenant, owner.Subject), by.SessionID(), by.TaskID(), func(f *fold.Fold) (more bool, _ error) {
 		all, err := rules.Memories(f)
 		if err != nil {
 			return false, err
@@ -262,7 +262,7 @@ func (c *Runs) searchEarlier(ctx context.Context, by *task.ReadonlyContext, quer
 	if err != nil {
 		return nil, err
 	}
-	found, err := c.rank(ctx, query, entries)
+	found, err := c.Rank(ctx, query, entries)
 	if err != nil {
 		return nil, fmt.Errorf("search the earlier tasks: %w", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -28,11 +29,11 @@ var ErrUncertain = errors.New("the request may still take effect")
 
 // Config configures an Env.
 type Config struct {
-	Store      store.Handle
-	Log        zerolog.Logger
-	Limits     task.Limits
-	Now        func() time.Time
-	Host       host.Host                             // nil: goroutines and timers
+	Store  store.Handle
+	Log    zerolog.Logger
+	Limits task.Limits
+	Now    func() time.Time
+	host.Runner
 	CrashPoint func(point string)                    // nil: none
 	Accepted   func(context.Context, auth.Principal) // nil: none
 	Current    auth.Current                          // nil: as they were
@@ -41,26 +42,22 @@ type Config struct {
 
 // Env is the environment of an engine's parts. It is safe for concurrent use.
 type Env struct {
-	host.Runner
-	Store  store.Handle
-	Log    zerolog.Logger
-	Limits task.Limits
+	Config
 	Ctx    context.Context //nolint:containedctx // for everything that outlives a request; ended by End
 	Busy   Group           // turns and other work that a stop waits for
-	// Current is Config.Current.
-	Current auth.Current
+	Resume func()          // ends the wait of a restored store for its operator
 
-	clock    func() time.Time
-	points   func(point string)
-	accepted func(context.Context, auth.Principal)
-	rules    atomic.Pointer[rules.Rules]
-	end      context.CancelCauseFunc
-	hold     hold
+	rules   atomic.Pointer[rules.Rules]
+	end     context.CancelCauseFunc
+	resumed chan struct{}
 }
 
 // New returns an Env without rules: call [Env.SetRules].
 func New(cfg Config) *Env {
-	e := &Env{Store: cfg.Store, Log: cfg.Log, Limits: cfg.Limits, clock: cfg.Now, Runner: host.Runner{Host: cfg.Host}, points: cfg.CrashPoint, accepted: cfg.Accepted, Current: cfg.Current, hold: newHold(cfg.Held)}
+	e := &Env{Config: cfg, resumed: make(chan struct{})}
+	if e.Resume = sync.OnceFunc(func() { close(e.resumed) }); cfg.Held.IsZero() {
+		e.Resume()
+	}
 	e.Ctx, e.end = context.WithCancelCause(context.Background())
 	return e
 }
@@ -69,7 +66,7 @@ func New(cfg Config) *Env {
 func (e *Env) End() { e.end(ErrShutdown) }
 
 // Now returns the current time.
-func (e *Env) Now() time.Time { return e.clock().UTC() }
+func (e *Env) Now() time.Time { return e.Config.Now().UTC() }
 
 // Rules returns the rules in force now. For several decisions that belong together, call it
 // once.
@@ -80,15 +77,15 @@ func (e *Env) SetRules(r *rules.Rules) { e.rules.Store(r) }
 
 // Accepted calls Config.Accepted.
 func (e *Env) Accepted(ctx context.Context, by auth.Principal) {
-	if e.accepted != nil {
-		e.accepted(ctx, by)
+	if e.Config.Accepted != nil {
+		e.Config.Accepted(ctx, by)
 	}
 }
 
 // At calls Config.CrashPoint at a named point.
 func (e *Env) At(point string) {
-	if e.points != nil && point != "" {
-		e.points(point)
+	if e.CrashPoint != nil && point != "" {
+		e.CrashPoint(point)
 	}
 }
 

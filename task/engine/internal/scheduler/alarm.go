@@ -19,7 +19,7 @@ func (s *Scheduler) setAlarm(now time.Time) {
 	}
 	s.alarmOff()
 	s.alarm = at
-	s.unset = s.env.After(max(at.Sub(now), 0), s.ring)
+	s.unset = s.Env.After(max(at.Sub(now), 0), s.ring)
 }
 
 // alarmOff unsets the timer. s.mu must be held.
@@ -37,11 +37,11 @@ func (s *Scheduler) ring() {
 	announce := !s.draining && !s.announcing && s.impatient()
 	if announce {
 		s.announcing = true
-		s.env.Busy.Add()
+		s.Env.Busy.Add()
 	}
 	s.mu.Unlock()
 	if announce {
-		s.env.Spawn(s.announceAll)
+		s.Env.Spawn(s.announceAll)
 	}
 	s.Next()
 }
@@ -50,29 +50,29 @@ func (s *Scheduler) ring() {
 // must be held.
 func (s *Scheduler) impatient() bool {
 	first := s.queues.silent.first
-	return first != nil && s.env.Now().Sub(first.of.since) >= patience
+	return first != nil && s.Env.Now().Sub(first.of.since) >= patience
 }
 
 // announceAll updates the status of the tasks that have waited long enough, one after the
 // other, so that this takes little of the disk from running tasks.
 func (s *Scheduler) announceAll() {
-	defer s.env.Busy.Done()
+	defer s.Env.Busy.Done()
 	defer func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if s.announcing = false; !s.draining {
-			s.setAlarm(s.env.Now())
+			s.setAlarm(s.Env.Now())
 		}
 	}()
 	for w := s.nextSilent(); w != nil; w = s.nextSilent() {
-		announced, err := s.announce(w.task, func() bool { return s.waiting(w) })
+		announced, err := s.Announce(w.task, func() bool { return s.waiting(w) })
 		switch {
 		case announced:
 			s.mu.Lock()
 			s.announced++
 			s.mu.Unlock()
-		case err != nil && s.env.Ctx.Err() == nil:
-			s.env.Log.Warn().Err(err).Str("task_id", w.task.String()).Msg("the status of a task that waits for its turn cannot be written")
+		case err != nil && s.Env.Ctx.Err() == nil:
+			s.Env.Log.Warn().Err(err).Str("task_id", w.task.String()).Msg("the status of a task that waits for its turn cannot be written")
 		}
 	}
 }

@@ -76,9 +76,7 @@ type Config struct {
 
 // Scheduler decides which tasks have a turn. It is safe for concurrent use.
 type Scheduler struct {
-	env      *env.Env
-	start    func(store.TaskID, store.Scope, uint64) (*Place, func())
-	announce func(store.TaskID, func() bool) (bool, error)
+	Config
 
 	mu         sync.Mutex
 	turns      map[store.TaskID]*Place // running here
@@ -95,7 +93,7 @@ type Scheduler struct {
 // New returns a Scheduler.
 func New(cfg Config) *Scheduler {
 	return &Scheduler{
-		env: cfg.Env, start: cfg.Start, announce: cfg.Announce, idle: make(chan struct{}),
+		Config: cfg, idle: make(chan struct{}),
 		turns: map[store.TaskID]*Place{}, queues: newCallerQueues(&cfg.Env.Limits), failures: map[store.TaskID]int{},
 	}
 }
@@ -182,9 +180,9 @@ func (s *Scheduler) Admit(p *Place, c Class) (run bool, err error) {
 		return false, ErrBusy
 	}
 	// A turn that the task still has is about to leave.
-	if s.turns[p.Task] == nil && s.queues.take(p, p.Owner, c, s.env.Now()) {
+	if s.turns[p.Task] == nil && s.queues.take(p, p.Owner, c, s.Env.Now()) {
 		s.turns[p.Task] = p
-		s.env.Busy.Add()
+		s.Env.Busy.Add()
 		return true, nil
 	}
 	w := &waiter{task: p.Task, owner: p.Owner, class: c}
@@ -221,7 +219,7 @@ func (s *Scheduler) Recover(id store.TaskID, owner store.Scope, fence uint64) {
 func (s *Scheduler) enqueue(w *waiter) {
 	s.mu.Lock()
 	if !s.draining { // else it is live on disk: the next process recovers it
-		s.queues.wait(w, s.env.Now())
+		s.queues.wait(w, s.Env.Now())
 	}
 	s.mu.Unlock()
 	s.Next()
@@ -237,11 +235,11 @@ func (s *Scheduler) Leave(p *Place) {
 	s.queues.free(p)
 	switch {
 	case p.follows != nil && !s.draining:
-		s.queues.wait(p.follows, s.env.Now())
+		s.queues.wait(p.follows, s.Env.Now())
 	case p.Failed && !s.draining:
 		s.failures[p.Task]++
 		again := &waiter{task: p.Task, owner: p.Owner, fence: p.Fence, class: Other}
-		s.env.After(env.RetryPause(s.failures[p.Task]), func() { s.enqueue(again) })
+		s.Env.After(env.RetryPause(s.failures[p.Task]), func() { s.enqueue(again) })
 	case !p.Failed:
 		delete(s.failures, p.Task)
 	}
@@ -251,7 +249,7 @@ func (s *Scheduler) Leave(p *Place) {
 	waiting := len(s.queues.waiters) > 0
 	s.mu.Unlock()
 	p.Turn.End()
-	s.env.Busy.Done()
+	s.Env.Busy.Done()
 	if waiting {
 		s.Next()
 	}
@@ -265,7 +263,7 @@ func (s *Scheduler) Next() {
 			s.mu.Unlock()
 			return
 		}
-		now := s.env.Now()
+		now := s.Env.Now()
 		w := s.queues.next(now)
 		if w == nil {
 			s.setAlarm(now)
@@ -283,12 +281,12 @@ func (s *Scheduler) Next() {
 			s.mu.Unlock()
 			continue
 		}
-		p, run := s.start(w.task, w.owner, w.fence)
+		p, run := s.Start(w.task, w.owner, w.fence)
 		s.queues.hold(p, w.owner, w.class, now)
 		s.turns[w.task] = p
-		s.env.Busy.Add()
+		s.Env.Busy.Add()
 		s.mu.Unlock()
-		s.env.Spawn(run)
+		s.Env.Spawn(run)
 	}
 }
 
@@ -304,7 +302,7 @@ func (s *Scheduler) Yield(p *Place) {
 // one turn too many.
 func (s *Scheduler) Resume(p *Place) {
 	s.mu.Lock()
-	s.queues.hold(p, p.Owner, Settled, s.env.Now())
+	s.queues.hold(p, p.Owner, Settled, s.Env.Now())
 	s.mu.Unlock()
 }
 

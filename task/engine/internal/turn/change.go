@@ -33,7 +33,7 @@ func (l Landed) Await(ctx context.Context) (*task.View, uint64, error) {
 	if t == nil {
 		return nil, 0, nil
 	}
-	if t.turns.env.Wait(t.pauses, t.ctx.Done(), ctx.Done()) == 2 {
+	if t.turns.Env.Wait(t.pauses, t.ctx.Done(), ctx.Done()) == 2 {
 		return nil, 0, fmt.Errorf("wait for task %s: %w", t.Task, context.Cause(ctx))
 	}
 	if !t.left.Load() {
@@ -109,7 +109,7 @@ func (ts *Turns) change(ctx context.Context, who Sender, s store.Scope, id store
 			outdated++
 		default:
 			if err == nil && who.Renew != nil {
-				ts.env.Accepted(ctx, by)
+				ts.Env.Accepted(ctx, by)
 			}
 			return l, err
 		}
@@ -119,7 +119,7 @@ func (ts *Turns) change(ctx context.Context, who Sender, s store.Scope, id store
 
 // round makes a draft of an input for a task as it is now, and appends it.
 func (ts *Turns) round(ctx context.Context, s store.Scope, id store.TaskID, in rules.Input, proof func(context.Context) error, advance bool) (Landed, error) {
-	f, err := ts.reader.LoadTurn(ctx, s, id)
+	f, err := ts.Reader.LoadTurn(ctx, s, id)
 	switch {
 	case err != nil:
 		return Landed{}, err
@@ -140,7 +140,7 @@ func (ts *Turns) Changed(ctx context.Context, s store.Scope, id store.TaskID, in
 
 // write writes an input to a task that is live or final.
 func (ts *Turns) write(ctx context.Context, s store.Scope, f *fold.Fold, in rules.Input, proof func(context.Context) error) (Landed, error) {
-	d, err := rules.On(ts.env.Rules(), rules.At{Ctx: ctx, Now: ts.env.Now(), Holds: ts.Calls.Held(f.Header.Fence), Held: ts.env.Held(), Grants: &rules.Grants{Owner: f.Header.Owner, Store: ts.env.Store}, Current: ts.env.Current}, f, in)
+	d, err := rules.On(ts.Env.Rules(), rules.At{Ctx: ctx, Now: ts.Env.Now(), Holds: ts.Calls.Held(f.Header.Fence), Held: ts.Env.Held(), Grants: &rules.Grants{Owner: f.Header.Owner, Store: ts.Env.Store}, Current: ts.Env.Current}, f, in)
 	if err != nil {
 		return Landed{}, err
 	}
@@ -155,9 +155,9 @@ func (ts *Turns) write(ctx context.Context, s store.Scope, f *fold.Fold, in rule
 		if err != nil {
 			return
 		}
-		ts.env.At(env.PointTold)
+		ts.Env.At(env.PointTold)
 		d.Committed(r)
-		ts.committed(d)
+		ts.Committed(d)
 		if d.Quiet() {
 			return
 		}
@@ -184,7 +184,7 @@ func (ts *Turns) write(ctx context.Context, s store.Scope, f *fold.Fold, in rule
 func (ts *Turns) takeOver(ctx context.Context, s store.Scope, f *fold.Fold, in rules.Input, proof func(context.Context) error, advance bool) (Landed, error) {
 	t := ts.newTurn(f.Header.Task, f.Header.Owner)
 	t.take(f)
-	d, err := rules.On(ts.env.Rules(), t.at(ctx), f, in)
+	d, err := rules.On(ts.Env.Rules(), t.at(ctx), f, in)
 	if err == nil && d.Empty() {
 		err = rules.ErrNoChange
 	}
@@ -196,7 +196,7 @@ func (ts *Turns) takeOver(ctx context.Context, s store.Scope, f *fold.Fold, in r
 		r, err := ts.commit(ctx, s, d, proof, func(r store.Receipt, err error) {
 			if err == nil {
 				d.Committed(r)
-				ts.committed(d)
+				ts.Committed(d)
 			}
 			t.cancel(nil)
 		})
@@ -214,7 +214,7 @@ func (ts *Turns) takeOver(ctx context.Context, s store.Scope, f *fold.Fold, in r
 	d.TakeOver()
 	r, err := ts.commit(ctx, s, d, proof, func(r store.Receipt, err error) {
 		if err == nil {
-			ts.env.At(env.PointWoken)
+			ts.Env.At(env.PointWoken)
 		}
 		ts.taken(t, d, run, r, err)
 	})
@@ -275,14 +275,14 @@ func (ts *Turns) goOn(t *Turn, d *rules.Draft, why scheduler.Class, advance bool
 
 // started runs a task that was taken over by a draft that is now durable.
 func (ts *Turns) started(t *Turn, d *rules.Draft, run bool) {
-	ts.committed(d)
+	ts.Committed(d)
 	switch {
 	case d.Phase() != store.Live:
 		t.rested()
 		ts.Scheduler.Release(&t.place, run)
 	case run:
 		launch := d.Launch()
-		ts.env.Spawn(func() { t.runFrom(launch) })
+		ts.Env.Spawn(func() { t.runFrom(launch) })
 	default:
 		t.cancel(nil)
 		ts.Scheduler.Enqueue(&t.place, t.fold.Header.Fence)

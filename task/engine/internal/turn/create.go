@@ -32,7 +32,7 @@ func (ts *Turns) Create(ctx context.Context, scope store.Scope, n rules.New, m *
 
 func (ts *Turns) create(ctx context.Context, scope store.Scope, n rules.New, m *Message, advance bool) (Landed, store.Disk, error) {
 	t := ts.newTurn(n.ID, scope)
-	d, err := rules.Create(ts.env.Rules(), t.at(ctx), n)
+	d, err := rules.Create(ts.Env.Rules(), t.at(ctx), n)
 	if err != nil {
 		t.cancel(nil)
 		return Landed{}, store.Disk{}, err
@@ -50,11 +50,11 @@ func (ts *Turns) create(ctx context.Context, scope store.Scope, n rules.New, m *
 			b.Holds = func() bool { return m.Holds() && draft() }
 		}
 	}
-	b.Disk = ts.env.Limits.DiskBounds()
+	b.Disk = ts.Env.Limits.DiskBounds()
 	if n.Message.ContextID != "" { // a context id of ours is new, so its context is empty
-		b.Parked = uint32(min(ts.env.Limits.Parked, math.MaxUint32))
+		b.Parked = uint32(min(ts.Env.Limits.Parked, math.MaxUint32))
 	}
-	r, err := ts.env.Append(ctx, b, env.PointCreated, func(r store.Receipt, err error) { ts.taken(t, d, run, r, err) })
+	r, err := ts.Env.Append(ctx, b, env.PointCreated, func(r store.Receipt, err error) { ts.taken(t, d, run, r, err) })
 	if err != nil {
 		return Landed{}, store.Disk{}, err
 	}

@@ -15,9 +15,9 @@ import (
 // spent returns [task.Progress].Spent for an owner.
 func (t *Turn) spent(owner auth.Principal) func(context.Context) (int, error) {
 	return func(ctx context.Context) (tokens int, _ error) {
-		q := store.RowQuery{Kind: task.RowTokens, Index: task.IndexSpent, Prefix: task.SpentPrefix(owner.Tenant, owner.Subject, t.turns.env.Now()), Limit: 1000}
+		q := store.RowQuery{Kind: task.RowTokens, Index: task.IndexSpent, Prefix: task.SpentPrefix(owner.Tenant, owner.Subject, t.turns.Env.Now()), Limit: 1000}
 		for {
-			page, err := t.turns.env.Store.Rows(ctx, t.Owner, q)
+			page, err := t.turns.Env.Store.Rows(ctx, t.Owner, q)
 			if err != nil {
 				return 0, fmt.Errorf("read what a caller has spent: %w", err)
 			}
@@ -38,7 +38,7 @@ func (t *Turn) spent(owner auth.Principal) func(context.Context) (int, error) {
 // earlier returns [task.Progress].Earlier of a task in a context.
 func (ts *Turns) earlier(owner store.Scope, of store.TaskID, in string) func(context.Context, int) ([]task.EarlierTask, error) {
 	return func(ctx context.Context, limit int) (all []task.EarlierTask, _ error) {
-		err := ts.reader.Earlier(ctx, owner, in, of.String(), func(f *fold.Fold) (more bool, _ error) {
+		err := ts.Reader.Earlier(ctx, owner, in, of.String(), func(f *fold.Fold) (more bool, _ error) {
 			earlier, err := rules.Earlier(f)
 			if err != nil {
 				return false, err
@@ -67,7 +67,7 @@ func (ts *Turns) meanwhile(owner store.Scope, p *task.Progress) func(context.Con
 			if !ok || len(all) == task.MaxMeanwhile {
 				continue
 			}
-			f, h, err := ts.reader.Ended(ctx, owner, id)
+			f, h, err := ts.Reader.Ended(ctx, owner, id)
 			if err != nil {
 				return nil, fmt.Errorf("read task %s, to which a message refers: %w", id, err)
 			}

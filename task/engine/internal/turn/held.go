@@ -78,9 +78,9 @@ func (t *Turn) answer() {
 			h.Finish(tool.Answer{}, fmt.Errorf("%w: %w", tool.ErrNoAnswer, err))
 			continue
 		}
-		t.turns.env.At(env.PointHeld)
+		t.turns.Env.At(env.PointHeld)
 		t.held = append(t.held, h)
-		h.Watch(t.fold.HeldUntil(h.Ask.Approval).Sub(t.turns.env.Now()) + call.Overdue)
+		h.Watch(t.fold.HeldUntil(h.Ask.Approval).Sub(t.turns.Env.Now()) + call.Overdue)
 	}
 	t.asking, t.leaving = nil, nil
 	t.yield()
@@ -92,7 +92,7 @@ func (t *Turn) answer() {
 			left = append(left, h)
 			continue
 		case err == nil:
-			t.turns.env.At(env.PointAnswered)
+			t.turns.Env.At(env.PointAnswered)
 		case h.Closing:
 			err = errClosing
 		}

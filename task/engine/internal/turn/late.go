@@ -20,17 +20,17 @@ func (ts *Turns) late(id store.TaskID, o *rules.RunEnded) {
 	var err error
 	for n := 1; ; n++ {
 		err = ts.lateOnce(id, o)
-		if !errors.Is(err, store.ErrUnavailable) || !ts.env.Pause(env.RetryPause(n)) {
+		if !errors.Is(err, store.ErrUnavailable) || !ts.Env.Pause(env.RetryPause(n)) {
 			break
 		}
 	}
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		ts.env.Log.Error().Err(err).Str("task_id", id.String()).Str("call_id", o.Entry.Call).Msg("late result was not recorded")
+		ts.Env.Log.Error().Err(err).Str("task_id", id.String()).Str("call_id", o.Entry.Call).Msg("late result was not recorded")
 	}
 }
 
 func (ts *Turns) lateOnce(id store.TaskID, o *rules.RunEnded) error {
-	ctx, cancel := ts.env.Within(context.WithoutCancel(ts.env.Ctx), lateTimeout, context.DeadlineExceeded)
+	ctx, cancel := ts.Env.Within(context.WithoutCancel(ts.Env.Ctx), lateTimeout, context.DeadlineExceeded)
 	defer cancel()
 	in := rules.LateResult{Entry: o.Entry, Result: o.Result, Err: o.Err, Unknown: o.Unknown}
 	if o.Keeps && o.Stop && o.Suspension != nil && !o.Unknown {

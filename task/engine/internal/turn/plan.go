@@ -16,14 +16,14 @@ import (
 // says in the meantime. It does not wait for a planner that ignores the end of its context: a
 // later result is discarded. sound is false if the turn is over.
 func (t *Turn) askPlanner() (planned rules.Planned, sound bool) {
-	limit := t.turns.env.Limits.PlanTimeout
-	ctx, cancel := t.turns.env.Within(t.ctx, limit, fmt.Errorf("the planner exceeded its limit of %v", limit))
+	limit := t.turns.Env.Limits.PlanTimeout
+	ctx, cancel := t.turns.Env.Within(t.ctx, limit, fmt.Errorf("the planner exceeded its limit of %v", limit))
 	defer cancel()
 	s := newSpeech(t)
 	ask := t.question(ctx, s)
 	var came *rules.Planned // nil: the planner has ended its goroutine
 	over := make(chan struct{})
-	t.turns.env.Spawn(func() {
+	t.turns.Env.Spawn(func() {
 		defer close(over)
 		step, err := ask()
 		came = &rules.Planned{Step: step, Err: err}
@@ -52,7 +52,7 @@ func (t *Turn) askPlanner() (planned rules.Planned, sound bool) {
 
 // question returns the function that asks the planner.
 func (t *Turn) question(ctx context.Context, s *speech) func() (*task.Step, error) {
-	r := t.turns.env.Rules()
+	r := t.turns.Env.Rules()
 	spent, by := t.spent(t.fold.Owner), r.Owned(ctx, t.fold)
 	return rules.Plan(ctx, r, t.fold, func(p *task.Progress) {
 		p.Say, p.Earlier, p.Spent = s.say, t.turns.earlier(t.Owner, t.Task, p.Context), spent
@@ -64,7 +64,7 @@ func (t *Turn) question(ctx context.Context, s *speech) func() (*task.Step, erro
 // Prompt returns what the planner has asked a language model for a step of the task f, which is not
 // changed. The error is a [*task.InvalidError] if it has asked none.
 func (ts *Turns) Prompt(ctx context.Context, f *fold.Fold, step int) (task.Prompt, error) {
-	r := ts.env.Rules()
+	r := ts.Env.Rules()
 	by := r.Owned(ctx, f)
 	return rules.Prompt(ctx, r, f, step, func(p *task.Progress) {
 		p.Earlier = ts.earlier(f.Header.Owner, f.Header.Task, p.Context)
@@ -77,7 +77,7 @@ func (ts *Turns) Prompt(ctx context.Context, f *fold.Fold, step int) (task.Promp
 // turn is over.
 func (t *Turn) hear(ctx context.Context, s *speech, over <-chan struct{}) bool {
 	for {
-		next := t.turns.env.Wait(over, ctx.Done(), s.ready, t.durable())
+		next := t.turns.Env.Wait(over, ctx.Done(), s.ready, t.durable())
 		if !t.publishSaid(s) {
 			return false
 		}
@@ -95,7 +95,7 @@ func (t *Turn) publishRest(s *speech) bool {
 		case len(t.inflight) == 0 && !s.waits():
 			return true
 		case len(t.inflight) == 0: // there is more text than fits into a chunk
-		case t.turns.env.Wait(t.durable(), t.ctx.Done()) == 1:
+		case t.turns.Env.Wait(t.durable(), t.ctx.Done()) == 1:
 			return true
 		}
 	}
@@ -131,7 +131,7 @@ func (t *Turn) publishSaid(s *speech) bool {
 	if !some {
 		return true
 	}
-	chunks, err := s.chunks(t.turns.env.Now(), text, first)
+	chunks, err := s.chunks(t.turns.Env.Now(), text, first)
 	if err != nil {
 		s.lose(err)
 		return true

@@ -10,12 +10,12 @@ import (
 // joinAgain reads the state of the context again if some context has changed. Nothing of
 // the turn may be in flight but chunks.
 func (t *Turn) joinAgain() error {
-	if t.fold.Session().At == t.turns.reader.SessionAt() {
+	if t.fold.Session().At == t.turns.Reader.SessionAt() {
 		return nil
 	}
-	err := t.turns.reader.Join(t.turns.env.Ctx, t.Owner, t.fold)
-	for n := 1; errors.Is(err, store.ErrUnavailable) && t.turns.env.Pause(env.RetryPause(n)); n++ {
-		err = t.turns.reader.Join(t.turns.env.Ctx, t.Owner, t.fold)
+	err := t.turns.Reader.Join(t.turns.Env.Ctx, t.Owner, t.fold)
+	for n := 1; errors.Is(err, store.ErrUnavailable) && t.turns.Env.Pause(env.RetryPause(n)); n++ {
+		err = t.turns.Reader.Join(t.turns.Env.Ctx, t.Owner, t.fold)
 	}
 	return err
 }

@@ -20,8 +20,8 @@ func (t *Turn) snapshot(chunks bool) *store.Snapshot {
 	s, err := t.newSnapshot(due)
 	if err != nil {
 		t.fold.Snapshotted(due, 0) // do not retry with every chunk
-		if t.turns.env.Ctx.Err() == nil {
-			t.turns.env.Log.Error().Err(err).Str("task_id", t.Task.String()).Msg("snapshot failed")
+		if t.turns.Env.Ctx.Err() == nil {
+			t.turns.Env.Log.Error().Err(err).Str("task_id", t.Task.String()).Msg("snapshot failed")
 		}
 		return nil
 	}
@@ -39,14 +39,14 @@ func (t *Turn) newSnapshot(due fold.SnapshotParts) (*store.Snapshot, error) {
 	// A snapshot is kept only if there is nothing between it and its batch, so it has to
 	// include all batches in flight. The loop detects failed batches.
 	for _, c := range t.inflight {
-		_, _ = t.turns.env.Await(c)
+		_, _ = t.turns.Env.Await(c)
 	}
 	// A single turn at a time reads a large task back; its tool waits in the meantime.
-	if t.turns.env.Wait(t.turns.large, t.ctx.Done()) == 1 {
+	if t.turns.Env.Wait(t.turns.large, t.ctx.Done()) == 1 {
 		return nil, context.Cause(t.ctx)
 	}
 	defer env.Signal(t.turns.large)
-	f, _, err := t.turns.reader.Load(t.turns.env.Ctx, store.System(), t.Task, tasklog.Reading{NoArtifacts: !due.Artifacts})
+	f, _, err := t.turns.Reader.Load(t.turns.Env.Ctx, store.System(), t.Task, tasklog.Reading{NoArtifacts: !due.Artifacts})
 	if err != nil {
 		return nil, fmt.Errorf("read a task back for its snapshot: %w", err)
 	}

@@ -44,12 +44,12 @@ type speech struct {
 }
 
 func newSpeech(t *Turn) *speech {
-	limits := &t.turns.env.Limits
+	limits := &t.turns.Env.Limits
 	return &speech{
-		env:       t.turns.env,
-		publisher: t.fold.Publisher(t.turns.env.Rules().Presenter, limits.Event),
+		env:       t.turns.Env,
+		publisher: t.fold.Publisher(t.turns.Env.Rules().Presenter, limits.Event),
 		artifact:  rules.SaidID(t.fold),
-		window:    limits.Window, open: t.Open.Load() - t.Size.Load(), keepWhole: t.turns.wholeText,
+		window:    limits.Window, open: t.Open.Load() - t.Size.Load(), keepWhole: t.turns.WholeText,
 		ready: make(chan struct{}, 1),
 	}
 }

@@ -91,7 +91,7 @@ func (t *Turn) stepOnce() stepped {
 	if t.planned != nil {
 		in = append(in, *t.planned)
 	}
-	d, err := rules.On(t.turns.env.Rules(), t.at(t.ctx), t.fold, in...)
+	d, err := rules.On(t.turns.Env.Rules(), t.at(t.ctx), t.fold, in...)
 	var next rules.Next
 	if err == nil {
 		next, err = d.Advance()
@@ -112,17 +112,17 @@ func (t *Turn) stepOnce() stepped {
 // fail ends a task that the engine cannot continue: better failed than working
 // forever.
 func (t *Turn) fail(cause error) stepped {
-	t.turns.env.Log.Error().Err(cause).Str("task_id", t.Task.String()).Msg("turn failed")
+	t.turns.Env.Log.Error().Err(cause).Str("task_id", t.Task.String()).Msg("turn failed")
 	for range maxConflicts {
 		if t.refresh() {
 			return steppedOver
 		}
-		d, err := rules.On(t.turns.env.Rules(), t.at(t.ctx), t.fold, rules.Fail{Cause: cause})
+		d, err := rules.On(t.turns.Env.Rules(), t.at(t.ctx), t.fold, rules.Fail{Cause: cause})
 		if err != nil {
 			t.abandon(err)
 			return steppedOver
 		}
-		r, err := t.turns.env.Await(t.turns.env.Store.Append(t.turns.env.Ctx, d.Batch(store.System(), nil)))
+		r, err := t.turns.Env.Await(t.turns.Env.Store.Append(t.turns.Env.Ctx, d.Batch(store.System(), nil)))
 		switch {
 		case errors.Is(err, store.ErrConflict):
 			continue
@@ -131,7 +131,7 @@ func (t *Turn) fail(cause error) stepped {
 			return steppedOver
 		}
 		d.Committed(r)
-		t.turns.committed(d)
+		t.turns.Committed(d)
 		t.rested()
 		t.drop(call.ErrCut)
 		return steppedOver
@@ -154,9 +154,9 @@ func (t *Turn) commit(d *rules.Draft, snapshot *store.Snapshot) stepped {
 	fence := t.place.Fence
 	b := t.turns.batch(d, store.System(), &fence)
 	b.Snapshot = snapshot
-	c := t.turns.env.Store.Append(t.turns.env.Ctx, b)
-	t.turns.env.At(env.PointStep)
-	r, err := t.turns.env.Await(c)
+	c := t.turns.Env.Store.Append(t.turns.Env.Ctx, b)
+	t.turns.Env.At(env.PointStep)
+	r, err := t.turns.Env.Await(c)
 	switch {
 	case errors.Is(err, store.ErrConflict), contextFull(err):
 		t.unexpect()
@@ -170,7 +170,7 @@ func (t *Turn) commit(d *rules.Draft, snapshot *store.Snapshot) stepped {
 	t.ended, t.stale, t.planned = nil, false, nil
 	d.Committed(r)
 	t.measure()
-	t.turns.committed(d)
+	t.turns.Committed(d)
 	t.answer()
 	if d.Phase() == store.Parked || d.Phase() == store.Final {
 		t.rested()
@@ -209,12 +209,12 @@ func (t *Turn) plan(d *rules.Draft, snapshot *store.Snapshot) stepped {
 // awaitOperator waits while a restored store waits for its operator. It returns false if the turn
 // is cut off, or the engine stops, first.
 func (t *Turn) awaitOperator() bool {
-	if t.turns.env.Held().IsZero() {
+	if t.turns.Env.Held().IsZero() {
 		return true
 	}
 	defer env.Signal(t.Wake) // for the loop, which may have been notified meanwhile
 	for !t.turns.Scheduler.Draining() {
-		if i := t.turns.env.Wait(t.turns.env.Resumed(), t.ctx.Done(), t.Wake); i != 2 {
+		if i := t.turns.Env.Wait(t.turns.Env.Resumed(), t.ctx.Done(), t.Wake); i != 2 {
 			return i == 0
 		}
 	}

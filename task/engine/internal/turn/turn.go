@@ -79,7 +79,7 @@ const maxInflight = 2
 func (ts *Turns) newTurn(id store.TaskID, owner store.Scope) *Turn {
 	t := &Turn{Seat: call.Seat{Task: id, Owner: owner, Wake: make(chan struct{}, 1)}, turns: ts, pauses: make(chan struct{})}
 	t.place = scheduler.Place{Task: id, Owner: owner, Turn: t}
-	t.ctx, t.cancel = context.WithCancelCause(ts.env.Ctx)
+	t.ctx, t.cancel = context.WithCancelCause(ts.Env.Ctx)
 	return t
 }
 
@@ -110,9 +110,9 @@ func (t *Turn) Context() context.Context { return t.ctx }
 
 // at returns the time and environment for the rules. ctx is for the code that they call.
 func (t *Turn) at(ctx context.Context) rules.At {
-	at := rules.At{Ctx: ctx, Now: t.turns.env.Now(), Held: t.turns.env.Held(), Current: t.turns.env.Current}
+	at := rules.At{Ctx: ctx, Now: t.turns.Env.Now(), Held: t.turns.Env.Held(), Current: t.turns.Env.Current}
 	if !t.asks {
-		at.Grants = &rules.Grants{Owner: t.Owner, Store: t.turns.env.Store}
+		at.Grants = &rules.Grants{Owner: t.Owner, Store: t.turns.Env.Store}
 	}
 	if len(t.runs) > 0 {
 		at.Running = func(call string) bool { return t.running(call) != nil }
@@ -133,7 +133,7 @@ func (t *Turn) measure() {
 		size += r.Handed()
 	}
 	t.Size.Store(size)
-	t.Open.Store(int64(t.turns.env.Limits.OpenRoom(t.fold.Busy())))
+	t.Open.Store(int64(t.turns.Env.Limits.OpenRoom(t.fold.Busy())))
 }
 
 // runQueued runs the turn of a task that is live on disk and belongs to this
@@ -167,7 +167,7 @@ func (t *Turn) runFrom(launch []*rules.Execution) {
 func (t *Turn) recover() {
 	switch p := recover(); {
 	case p != nil:
-		t.turns.env.Log.Error().Str("panic", fmt.Sprint(p)).Bytes("stack", debug.Stack()).Str("task_id", t.Task.String()).Msg("turn panicked")
+		t.turns.Env.Log.Error().Str("panic", fmt.Sprint(p)).Bytes("stack", debug.Stack()).Str("task_id", t.Task.String()).Msg("turn panicked")
 		t.abandon(fmt.Errorf("panic: %v", p))
 	case !t.over:
 		t.fail(errors.New("code supplied by the application ended its goroutine"))
@@ -180,7 +180,7 @@ func (t *Turn) rested() {
 		return
 	}
 	h := &t.fold.Header
-	t.turns.reader.Views.Put(t.Task, h.Seq, t.fold.View)
+	t.turns.Reader.Views.Put(t.Task, h.Seq, t.fold.View)
 	t.rests = Rests(h)
 }
 
@@ -188,14 +188,14 @@ func (t *Turn) rested() {
 func (t *Turn) reload() error {
 	if len(t.inflight) > 0 {
 		for _, c := range t.inflight {
-			_, _ = t.turns.env.Await(c) // the next batch of its kind detects a failure
+			_, _ = t.turns.Env.Await(c) // the next batch of its kind detects a failure
 		}
 		t.inflight = nil
 		env.Signal(t.Wake) // collect may have left something to the runs until now
 	}
-	f, err := t.turns.reader.LoadTurn(t.turns.env.Ctx, store.System(), t.Task)
-	for n := 1; errors.Is(err, store.ErrUnavailable) && t.turns.env.Pause(env.RetryPause(n)); n++ {
-		f, err = t.turns.reader.LoadTurn(t.turns.env.Ctx, store.System(), t.Task)
+	f, err := t.turns.Reader.LoadTurn(t.turns.Env.Ctx, store.System(), t.Task)
+	for n := 1; errors.Is(err, store.ErrUnavailable) && t.turns.Env.Pause(env.RetryPause(n)); n++ {
+		f, err = t.turns.Reader.LoadTurn(t.turns.Env.Ctx, store.System(), t.Task)
 	}
 	if err != nil {
 		return err
@@ -236,7 +236,7 @@ func (t *Turn) loop() {
 		if len(t.inflight) > 0 {
 			durable = t.inflight[0].Done()
 		}
-		switch t.turns.env.Wait(t.Wake, durable, t.ctx.Done()) {
+		switch t.turns.Env.Wait(t.Wake, durable, t.ctx.Done()) {
 		case 0:
 			if t.Changed.Swap(false) {
 				t.stale = true
@@ -302,8 +302,8 @@ func (t *Turn) publish(chunks []output.RunEvent, keeping []*call.Checkpoint) boo
 	}
 	t.fold.Publish(chunks)
 	t.fold.Lighten(tasklog.MaxTurnView)
-	c := t.turns.env.Store.Append(t.turns.env.Ctx, b)
-	t.turns.env.At(env.PointChunks)
+	c := t.turns.Env.Store.Append(t.turns.Env.Ctx, b)
+	t.turns.Env.At(env.PointChunks)
 	t.inflight = append(t.inflight, c)
 	for _, k := range keeping {
 		k.Queued(c)
@@ -334,7 +334,7 @@ func (t *Turn) lost(err error) {
 		t.drop(call.ErrCut)
 	case errors.Is(err, store.ErrDataLoss):
 		// A retry would fail again; a process with a restored store recovers the task.
-		t.turns.env.Log.Error().Err(err).Str("task_id", t.Task.String()).Msg("turn given up: the task stops until a backup of the store is restored")
+		t.turns.Env.Log.Error().Err(err).Str("task_id", t.Task.String()).Msg("turn given up: the task stops until a backup of the store is restored")
 		t.givenUp = &RecordedError{Task: t.Task, Started: t.started(), Cause: err}
 		t.drop(err)
 	default:
@@ -354,8 +354,8 @@ func (t *Turn) started() []string {
 // abandon ends the turn because the engine cannot continue it. The task stays live on
 // disk; it is retried later, also by the next process.
 func (t *Turn) abandon(err error) {
-	if t.turns.env.Ctx.Err() == nil {
-		t.turns.env.Log.Error().Err(err).Str("task_id", t.Task.String()).Msg("turn abandoned; the task will be retried")
+	if t.turns.Env.Ctx.Err() == nil {
+		t.turns.Env.Log.Error().Err(err).Str("task_id", t.Task.String()).Msg("turn abandoned; the task will be retried")
 	}
 	t.place.Failed = true
 	t.drop(err)

@@ -8,23 +8,14 @@ import (
 	"errors"
 
 	"a2a-server/store"
-	"a2a-server/task"
 	"a2a-server/task/engine/internal/call"
-	"a2a-server/task/engine/internal/env"
 	"a2a-server/task/engine/internal/scheduler"
-	"a2a-server/task/engine/internal/tasklog"
 	"a2a-server/task/internal/rules"
-	"a2a-server/tool/agent"
 )
 
 // Config configures Turns.
 type Config struct {
-	Env       *env.Env
-	Reader    *tasklog.Reader
-	Presenter task.Presenter
-	Memory    agent.Memory
-	Rank      task.Ranking
-	WholeText bool
+	call.Config // without Late
 
 	// Committed is called with each durable draft, outside all locks. It must not block.
 	Committed func(d *rules.Draft)
@@ -47,24 +38,16 @@ type Turns struct {
 	// before the first turn.
 	Check func(*Turn)
 
-	env       *env.Env
-	wholeText bool
-	reader    *tasklog.Reader
-	committed func(*rules.Draft)
-	queued    func(store.TaskID)
-	refused   func(Sender, store.TaskID, string, string)
-	uncounted func(store.TaskID, string)
-	large     chan struct{} // holds a token unless a turn has read back a large task
+	Config
+	large chan struct{} // holds a token unless a turn has read back a large task
 }
 
 // New returns Turns without any.
 func New(cfg Config) *Turns {
-	ts := &Turns{
-		env: cfg.Env, reader: cfg.Reader, committed: cfg.Committed, queued: cfg.Queued, refused: cfg.Refused, uncounted: cfg.NotCounted,
-		large: make(chan struct{}, 1), wholeText: cfg.WholeText,
-	}
+	ts := &Turns{Config: cfg, large: make(chan struct{}, 1)}
 	ts.large <- struct{}{}
-	ts.Calls = call.New(call.Config{Env: cfg.Env, Reader: cfg.Reader, Presenter: cfg.Presenter, Memory: cfg.Memory, Rank: cfg.Rank, WholeText: cfg.WholeText, Late: ts.late})
+	cfg.Late = ts.late
+	ts.Calls = call.New(cfg.Config)
 	ts.Scheduler = scheduler.New(scheduler.Config{Env: cfg.Env, Start: ts.startQueued, Announce: ts.announce})
 	return ts
 }
@@ -92,7 +75,7 @@ func (ts *Turns) running(id store.TaskID) *Turn {
 // batch returns the batch of a draft, which is written only while the draft holds.
 func (ts *Turns) batch(d *rules.Draft, scope store.Scope, fence *uint64) *store.Batch {
 	b := d.Batch(scope, fence)
-	b.Holds = func() bool { return d.Holds(ts.env.Rules(), ts.env.Now()) }
+	b.Holds = func() bool { return d.Holds(ts.Env.Rules(), ts.Env.Now()) }
 	return b
 }
 
@@ -100,17 +83,17 @@ func (ts *Turns) batch(d *rules.Draft, scope store.Scope, fence *uint64) *store.
 // has left the queue, and retries on a conflict.
 func (ts *Turns) announce(id store.TaskID, waits func() bool) (announced bool, err error) {
 	for {
-		f, err := ts.reader.LoadTurn(ts.env.Ctx, store.System(), id)
+		f, err := ts.Reader.LoadTurn(ts.Env.Ctx, store.System(), id)
 		if errors.Is(err, store.ErrNotFound) {
 			return false, nil
 		}
 		if err != nil || !waits() {
 			return false, err
 		}
-		_, err = ts.write(ts.env.Ctx, store.System(), f, rules.Queued{}, nil)
+		_, err = ts.write(ts.Env.Ctx, store.System(), f, rules.Queued{}, nil)
 		switch {
 		case err == nil:
-			ts.queued(id)
+			ts.Queued(id)
 			return true, nil
 		case errors.Is(err, rules.ErrNoChange):
 			return false, nil
