@@ -15,7 +15,7 @@ func engineRows() []row {
 		{"task/engine", "ReadReservation.read", always("done full"), "TestWhatIsDoneIsAnsweredWithoutRoom", "what is done is answered without room, too"},
 		{"internal/share", "Shares.take", never("held all"), "task/engine TestUnreadAnswersAreBounded", "answers take no more memory than there is for them"},
 		{"internal/share", "Shares.take", never("own each"), "task/engine TestUnreadAnswersAreBounded", "one caller gets half of the memory for answers"},
-		{"task/engine", "Approvals.DecideAll", use("a.scope()", "store.Tenant(by.Tenant)"), "TestApprovals", "nobody decides another's approval beside the A2A client"},
+		{"task/engine", "Approvals.change", use("a.scope()", "store.Tenant(by.Tenant)"), "TestApprovals", "nobody decides another's approval beside the A2A client"},
 		{"task/engine", "Approvals.page", use("a.scope()", "store.Tenant(by.Tenant)"), "TestApprovals", "approvals beside the A2A client are those of one's own tasks"},
 		{"task/engine", "AuditSight.Sees", always("read"), "TestAuditIsSeen", "an entry of the audit is shown to those who may read its task"},
 		{"task/engine", "AuditSight.Sees", never("Owner"), "TestAuditIsSeen", "an entry that does not say whose task it is about is for admins"},

@@ -149,9 +149,17 @@ type ApprovalEscalated struct {
 	Waits approval.WaitingState `json:"waits,omitempty"`
 }
 
+// OfCall is in every event of a call.
+type OfCall struct {
+	Call string `json:"call"`
+}
+
+// CallID returns the id of the call.
+func (e *OfCall) CallID() string { return e.Call }
+
 // CallStarted says that a call starts; its tool runs once this is durable.
 type CallStarted struct {
-	Call    string          `json:"call"`
+	OfCall
 	Attempt int             `json:"attempt"`
 	Digest  string          `json:"digest,omitempty"` // of an approved call, or one that a grant lets start
 	Grant   string          `json:"grant,omitempty"`  // id of the grant that lets the call start
@@ -162,20 +170,20 @@ type CallStarted struct {
 
 // CallCancel cancels a call that has not ended.
 type CallCancel struct {
-	Call string         `json:"call"`
-	By   auth.Principal `json:"by"`
-	Via  string         `json:"via"`
+	OfCall
+	By  auth.Principal `json:"by"`
+	Via string         `json:"via"`
 }
 
 // CallCheckpoint is the state that the tool of a running call keeps, in case its process dies.
 type CallCheckpoint struct {
-	Call  string          `json:"call"`
+	OfCall
 	State json.RawMessage `json:"state"` // the tool's own
 }
 
 // CallSuspended says that the tool of a call waits for answers, a timer, or both.
 type CallSuspended struct {
-	Call  string          `json:"call"`
+	OfCall
 	N     int             `json:"n"`               // 1, 2, 3 … within the call
 	State json.RawMessage `json:"state,omitempty"` // the tool's own
 	Asks  []SuspendedAsk  `json:"asks,omitempty"`
@@ -191,7 +199,7 @@ type CallSuspended struct {
 // CallLooked says that a look has found that the work of a suspended call waits for other decisions;
 // without any, that the call is to be entered.
 type CallLooked struct {
-	Call  string         `json:"call"`
+	OfCall
 	Waits []tool.Waiting `json:"waits,omitempty"`
 }
 
@@ -203,7 +211,7 @@ type SuspendedAsk struct {
 
 // CallResumed says that a suspended call is entered again.
 type CallResumed struct {
-	Call string `json:"call"`
+	OfCall
 	N    int    `json:"n"`
 	Tool string `json:"tool,omitempty"` // digest of the definition
 	Safe bool   `json:"safe,omitempty"` // the tool has said at each entry that repeating the call has no further effect
@@ -211,7 +219,7 @@ type CallResumed struct {
 
 // CallFinished says how a call ended.
 type CallFinished struct {
-	Call    string          `json:"call"`
+	OfCall
 	Outcome Outcome         `json:"outcome"`
 	Result  json.RawMessage `json:"result,omitempty"`
 	Error   string          `json:"error,omitempty"`
@@ -237,7 +245,7 @@ const (
 
 // CallUnknown says that a call was started and its outcome is unknown.
 type CallUnknown struct {
-	Call  string `json:"call"`
+	OfCall
 	Why   string `json:"why"` // for people
 	Cause Cause  `json:"cause"`
 }
@@ -258,7 +266,7 @@ const (
 // CallPostponed says that a call cannot be entered now and is retried later: its toolset
 // fails, or its process has died repeatedly while it ran.
 type CallPostponed struct {
-	Call  string    `json:"call"`
+	OfCall
 	N     int       `json:"n"`             // 1, 2, 3 … tries in a row
 	Why   string    `json:"why,omitempty"` // "": the same as in the previous event
 	Since time.Time `json:"since"`         // time of the first of these tries
@@ -273,7 +281,7 @@ type ApprovalOpened struct {
 
 // CallLate is a result that arrived after its call had been abandoned. It changes nothing.
 type CallLate struct {
-	Call   string          `json:"call"`
+	OfCall
 	Result json.RawMessage `json:"result,omitempty"`
 	Error  string          `json:"error,omitempty"`
 }
@@ -309,39 +317,6 @@ type PushDeleted struct {
 	ID string         `json:"id"`
 	By auth.Principal `json:"by"`
 }
-
-// OfCall is an event of a call.
-type OfCall interface{ CallID() string }
-
-// CallID implements [OfCall].
-func (e *CallCancel) CallID() string { return e.Call }
-
-// CallID implements [OfCall].
-func (e *CallCheckpoint) CallID() string { return e.Call }
-
-// CallID implements [OfCall].
-func (e *CallFinished) CallID() string { return e.Call }
-
-// CallID implements [OfCall].
-func (e *CallLate) CallID() string { return e.Call }
-
-// CallID implements [OfCall].
-func (e *CallLooked) CallID() string { return e.Call }
-
-// CallID implements [OfCall].
-func (e *CallPostponed) CallID() string { return e.Call }
-
-// CallID implements [OfCall].
-func (e *CallResumed) CallID() string { return e.Call }
-
-// CallID implements [OfCall].
-func (e *CallStarted) CallID() string { return e.Call }
-
-// CallID implements [OfCall].
-func (e *CallSuspended) CallID() string { return e.Call }
-
-// CallID implements [OfCall].
-func (e *CallUnknown) CallID() string { return e.Call }
 
 // kinds are the kinds of private events, with the structs that hold them.
 var kinds = map[string]func() any{

@@ -103,7 +103,7 @@ func (f *Fold) ApplyPrivate(v any) error {
 		f.Webhooks, f.WebhooksSet = append(f.Webhooks, webhookID{e.ID, e.N}), e.N
 	case *event.PushDeleted:
 		f.dropWebhook(e.ID)
-	case event.OfCall:
+	case interface{ CallID() string }:
 		return f.applyCall(e)
 	default:
 		return fmt.Errorf("fold: no rule for %T", v)
@@ -166,7 +166,7 @@ func (f *Fold) applyResolved(e *event.ApprovalResolved) error {
 	return nil
 }
 
-func (f *Fold) applyCall(v event.OfCall) error {
+func (f *Fold) applyCall(v interface{ CallID() string }) error {
 	c := f.Call(v.CallID())
 	if c == nil {
 		return fmt.Errorf("fold: call %s was never planned", v.CallID())

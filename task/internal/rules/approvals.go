@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -32,7 +33,7 @@ func (d *Draft) ask(a *approval.Approval) error {
 	if err := d.announce(a, task.NotifyAsked); err != nil {
 		return err
 	}
-	if err := d.record(approval.Audit{What: approval.AuditAsked, Approval: a.ID, Call: a.Call, Tool: a.Tool, Digest: a.Digest, Gate: a.Terms.Gate, By: a.Requester, Deadline: a.Deadline}); err != nil {
+	if err := d.recordOf(a, approval.Audit{What: approval.AuditAsked, By: a.Requester, Deadline: a.Deadline}); err != nil {
 		return err
 	}
 	for i := range a.Votes {
@@ -45,7 +46,28 @@ func (d *Draft) ask(a *approval.Approval) error {
 
 // recordVote adds the audit entry of a vote.
 func (d *Draft) recordVote(a *approval.Approval, v *approval.Vote) error {
-	return d.record(approval.Audit{What: approval.AuditVoted, Approval: a.ID, Call: a.Call, Tool: a.Tool, Digest: v.Digest, Gate: a.Terms.Gate, By: v.By, Via: v.Via, Reason: v.Reason})
+	return d.recordOf(a, approval.Audit{What: approval.AuditVoted, Digest: v.Digest, By: v.By, Via: v.Via, Reason: v.Reason})
+}
+
+// recordOf adds an audit entry about an approval, with the digest of the call that it shows unless entry has another.
+func (d *Draft) recordOf(a *approval.Approval, entry approval.Audit) error {
+	entry.Approval, entry.Call, entry.Tool, entry.Gate, entry.Digest = a.ID, a.Call, a.Tool, a.Terms.Gate, cmp.Or(entry.Digest, a.Digest)
+	return d.record(entry)
+}
+
+// changed adds an event that changes a pending approval, the row of the approval, and an audit entry, which has the
+// deadline after it or, if the event has removed that, its own.
+func (d *Draft) changed(a *fold.Approval, kind string, e any, entry approval.Audit) error {
+	if err := d.add(kind, e); err != nil {
+		return err
+	}
+	if a.Deadline != nil {
+		entry.Deadline = a.Deadline
+	}
+	if err := d.putApproval(a); err != nil {
+		return err
+	}
+	return d.recordOf(&a.Approval, entry)
 }
 
 // putApproval writes the approval's row without checking the row's own rev: the task's
@@ -126,18 +148,14 @@ func (d *Draft) resolve(a *fold.Approval, state approval.State, r approval.Resol
 	if err := d.announce(&a.Approval, task.NotifyResolved); err != nil {
 		return err
 	}
-	digest := a.Digest
-	if r.Digest != "" {
-		digest = r.Digest // of the approved call
-	}
-	entry := approval.Audit{What: approval.AuditResolved, Approval: a.ID, Call: a.Call, Tool: a.Tool, Digest: digest, Gate: a.Terms.Gate, State: state, By: r.By, Via: r.Via, Reason: r.Reason}
+	entry := approval.Audit{What: approval.AuditResolved, Digest: r.Digest, State: state, By: r.By, Via: r.Via, Reason: r.Reason}
 	if r.Grant != nil {
 		entry.Grant = r.Grant.ID
 	}
 	if state == approval.Expired {
 		entry.Deadline = deadline
 	}
-	if err := d.record(entry); err != nil {
+	if err := d.recordOf(&a.Approval, entry); err != nil {
 		return err
 	}
 	d.audited[len(d.audited)-1].Asked = a.Asked // never routine, so the entry is there

@@ -55,7 +55,7 @@ func (k *desk) wantPending(want ...string) {
 // given returns the answers that the newest entry of the call has, by question.
 func (k *desk) given() map[string]string {
 	all := map[string]string{}
-	if r := k.entered[len(k.entered)-1].Resumed; r != nil {
+	if r := k.entered[len(k.entered)-1].Resumption; r != nil {
 		for _, a := range r.Answers {
 			all[a.Ask.ID] = a.State
 		}
@@ -112,7 +112,7 @@ func TestOpenQuestionIsNotAskedAgain(t *testing.T) {
 			k.decide(id(i+1), verb)
 		}
 		k.wantEntries(7)
-		if n := len(k.entered[6].Resumed.Answers); n != len(asks) {
+		if n := len(k.entered[6].Resumption.Answers); n != len(asks) {
 			t.Errorf("%s: the tool is given %d answers, want %d", name, n, len(asks))
 		}
 		k.returns("c1.1", `1`)
@@ -336,24 +336,24 @@ func TestDecisionIsNoAnswerToALaterQuestion(t *testing.T) {
 	confirm := func(hint string) tool.Question { return tool.Question{ID: "sure", Kind: tool.AskConfirm, Hint: hint} }
 	k := waker(t, confirm("delete a?"))
 	k.decide(id(1), approval.Approve)
-	if d := k.entered[1].Decision; d == nil || !d.Confirmed {
+	if d := k.entered[1].Confirmation; d == nil || !d.Confirmed {
 		t.Fatalf("the tool reads the decision %v on its question", d)
 	}
 	k.waits(confirm("delete all?"))
 	k.wakes()
-	if d := k.entered[2].Decision; d != nil {
+	if d := k.entered[2].Confirmation; d != nil {
 		t.Errorf("while its second question is open, the tool reads the decision %+v", d)
 	}
 	k.wantGiven("map[]")
 	k.waits(confirm("delete all?"))
 	k.wantPending(id(2))
 	k.decide(id(2), approval.Reject)
-	if d := k.entered[3].Decision; d == nil || d.Confirmed {
+	if d := k.entered[3].Confirmation; d == nil || d.Confirmed {
 		t.Errorf("after its second question was rejected, the tool reads the decision %+v", d)
 	}
 	k.wantGiven("map[sure:rejected]")
 	k.waits(confirm("delete a?"))
-	if k.wakes(); k.entered[4].Decision != nil {
+	if k.wakes(); k.entered[4].Confirmation != nil {
 		t.Error("a question that is asked again after its answer has that answer still")
 	}
 	k.wantGiven("map[]")

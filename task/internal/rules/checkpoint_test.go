@@ -52,13 +52,13 @@ func TestCheckpointIsFoldedAsItIsRead(t *testing.T) {
 	k.keeps("c1.1", `{"a": "<b>"}`)
 	k.pauses("c1.1", tool.Suspension{Asks: []tool.Question{{Kind: tool.AskQuestion, Hint: "?"}}, State: json.RawMessage(`2`)})
 	k.decide(id(1), "respond")
-	if r := k.entered[1].Resumed; string(r.State) != "2" || len(r.Answers) != 1 {
+	if r := k.entered[1].Resumption; string(r.State) != "2" || len(r.Answers) != 1 {
 		t.Errorf("the call was resumed with %s and %d answers", r.State, len(r.Answers))
 	}
 	k.keeps("c1.1", `[3]`)
 	k.dies()
 	k.wantEntries(3)
-	if r := k.entered[2].Resumed; string(r.State) != "[3]" || len(r.Answers) != 0 {
+	if r := k.entered[2].Resumption; string(r.State) != "[3]" || len(r.Answers) != 0 {
 		t.Errorf("the call was entered again with %s and %d answers", r.State, len(r.Answers))
 	}
 	k.returns("c1.1", `1`)
@@ -141,7 +141,7 @@ func TestQuestionAboutACallThatDiedSaysSo(t *testing.T) {
 				n := len(k.entered)
 				k.decide(k.one().ID, verb)
 				if verb == approval.Approve {
-					if len(k.entered) != n+1 || string(k.entered[n].Resumed.State) != `"job 7"` {
+					if len(k.entered) != n+1 || string(k.entered[n].Resumption.State) != `"job 7"` {
 						t.Error("the call is not entered with what it had kept")
 					}
 					return
@@ -194,8 +194,8 @@ func TestCheckpointThatMayNotContinue(t *testing.T) {
 				continue
 			}
 			k.wantEntries(2)
-			if e := k.entered[1]; e.Attempt != 2 || string(e.Resumed.State) != `"half"` {
-				t.Errorf("%s: attempt %d begins with %s", name, e.Attempt, e.Resumed.State)
+			if e := k.entered[1]; e.Attempt != 2 || string(e.Resumption.State) != `"half"` {
+				t.Errorf("%s: attempt %d begins with %s", name, e.Attempt, e.Resumption.State)
 			}
 		}
 	}

@@ -37,13 +37,7 @@ func (d *Draft) expire(a *fold.Approval) (ended bool, err error) {
 	if kept {
 		d.settles, d.kept = true, true
 		d.due = append(d.due, due)
-		if err := d.add(event.KindKept, &event.ApprovalKept{ID: a.ID, At: d.at.Now}); err != nil {
-			return false, err
-		}
-		if err := d.putApproval(a); err != nil {
-			return false, err
-		}
-		return false, d.record(approval.Audit{What: approval.AuditKept, Approval: a.ID, Call: a.Call, Tool: a.Tool, Digest: a.Digest, Gate: a.Terms.Gate, Deadline: passed})
+		return false, d.changed(a, event.KindKept, &event.ApprovalKept{ID: a.ID, At: d.at.Now}, approval.Audit{What: approval.AuditKept, Deadline: passed})
 	}
 	if err := d.resolve(a, state, resolution); err != nil {
 		return false, err
@@ -113,16 +107,10 @@ func (d *Draft) remind(a *fold.Approval) error {
 
 func (d *Draft) tellAgain(a *fold.Approval, due store.DueChange, kind string, e any, what approval.AuditEvent, tell string) error {
 	d.due = append(d.due, due)
-	if err := d.add(kind, e); err != nil {
+	if err := d.changed(a, kind, e, approval.Audit{What: what}); err != nil {
 		return err
 	}
-	if err := d.putApproval(a); err != nil {
-		return err
-	}
-	if err := d.announce(&a.Approval, tell); err != nil {
-		return err
-	}
-	return d.record(approval.Audit{What: what, Approval: a.ID, Call: a.Call, Tool: a.Tool, Digest: a.Digest, Gate: a.Terms.Gate, Deadline: a.Deadline})
+	return d.announce(&a.Approval, tell)
 }
 
 // The bounds of an [Extend]. Each extension repeats the whole question to the client.
@@ -178,18 +166,11 @@ func (in Extend) put(d *Draft) error {
 		return task.Invalid("until", "is more than %d days from now; choose an earlier time", MaxExtension/(24*time.Hour))
 	}
 	before := removed(expiry(&a.Approval))
-	if err := d.add(event.KindExtended, &event.ApprovalExtended{ID: a.ID, Until: until, At: d.at.Now, By: in.By}); err != nil {
-		return err
-	}
-	if err := d.putApproval(a); err != nil {
+	e := &event.ApprovalExtended{ID: a.ID, Until: until, At: d.at.Now, By: in.By}
+	if err := d.changed(a, event.KindExtended, e, approval.Audit{What: approval.AuditExtended, By: in.By, Via: in.Via}); err != nil {
 		return err
 	}
 	d.due = append(d.due, before, expiry(&a.Approval))
-	if err := d.record(approval.Audit{
-		What: approval.AuditExtended, Approval: a.ID, Call: a.Call, Tool: a.Tool, Digest: a.Digest, Gate: a.Terms.Gate, By: in.By, Via: in.Via, Deadline: a.Deadline,
-	}); err != nil {
-		return err
-	}
 	if err := d.tellParked(); err != nil {
 		return err
 	}

@@ -22,46 +22,34 @@ import (
 // Execution is a call about to run its tool, with everything that was checked for it. To run
 // it, nothing has to be looked up again.
 type Execution struct {
-	Call      string // id
-	Name      string // of the tool
-	Tool      tool.Tool
-	Attempt   int
-	Allowed   bool                  // a person or the policy has allowed this attempt; false: the attempt continues
-	Args      map[string]any        // strictly decoded and valid; the run's own
-	Context   *task.ReadonlyContext // of when it was checked; the run has a Context of its own
-	State     map[string]any        // of the tools; the run's own
-	Resumed   *tool.Resumption      // nil on a first entry
-	Decided   map[string]bool       // confirmations that the call has asked for since its state was kept: by id, whether approved
-	Asked     map[string]int        // confirmations before that, by content: the number of the last
-	DecidedAt time.Time             // see [tool.DecidedAt]
-	Approval  tool.Approval         // see [tool.ApprovalOf]
-	Decision  *ToolConfirmation     // the newest that the tool may read; nil if there is none, or it has asked since
-	Output    int64                 // bytes that the call had published by its newest suspension
+	Call    string // id
+	Name    string // of the tool
+	Tool    tool.Tool
+	Allowed bool                  // a person or the policy has allowed this attempt; false: the attempt continues
+	Args    map[string]any        // strictly decoded and valid; the run's own
+	Context *task.ReadonlyContext // of when it was checked; the run has a Context of its own
+	State   map[string]any        // of the tools; the run's own
+	Decided map[string]bool       // confirmations that the call has asked for since its state was kept: by id, whether approved
+	Asked   map[string]int        // confirmations before that, by content: the number of the last
+	Output  int64                 // bytes that the call had published by its newest suspension
+	// CallValues are what the tool reads; its run adds itself. Confirmation is the newest that the tool may read: nil
+	// if there is none, or it has asked since. Private: gates mask arguments of the call, or keep its task.
+	tool.CallValues
 
 	checked  checked
 	decision approval.DecisionType // see Result
 	note     string
 	verdict  Verdict    // that allows the call; zero: a person has, or an earlier entry
 	standing *usedGrant // that lets the call start, or go on, without asking; nil: none
-	hides    bool       // gates mask arguments of the call, or keep its task
 }
-
-// Private reports whether gates mask arguments of the call, or keep its task.
-func (e *Execution) Private() bool { return e.hides }
 
 // Logged returns what the log may have of the value with which the tool has panicked.
 func (e *Execution) Logged(p any) any {
-	if e.hides {
+	if e.Private {
 		return tool.ErrMasked
 	}
 	return p
 }
-
-// Checked proves that Args have been checked for Tool.
-func (e *Execution) Checked() *tool.Checked { return &e.checked.proof }
-
-// ToolConfirmation is the decision in the form that a tool reads.
-type ToolConfirmation = toolconfirmation.ToolConfirmation
 
 // mayEnter is the only way into a tool: it is called before every entry, the first or a later
 // one, from the beginning or after a suspension, with a look at the tool. It returns the
@@ -184,18 +172,20 @@ func (d *Draft) askAgain(c *fold.Call, x *examined, old *fold.Approval) error {
 // entry builds the entry of a call.
 func (d *Draft) entry(c *fold.Call, x *examined) *Execution {
 	e := &Execution{
-		Call: c.ID, Name: c.Tool, Tool: x.entry.Tool, Attempt: c.Attempt, Args: x.args,
-		Context: x.ctx, State: strictjson.Clone(d.f.ToolState()), Output: c.Output, checked: x.checked, hides: d.hides(c),
+		Call: c.ID, Name: c.Tool, Tool: x.entry.Tool, Args: x.args,
+		Context: x.ctx, State: strictjson.Clone(d.f.ToolState()), Output: c.Output, checked: x.checked,
+		CallValues: tool.CallValues{Attempt: c.Attempt, Private: d.hides(c)},
 	}
+	e.Checked = &e.checked.proof
 	e.decision, e.note = d.f.DecisionOn(c.ID)
-	var read *fold.Approval // that e.Decision is about
+	var read *fold.Approval // that e.Confirmation is about
 	for _, a := range d.f.Approvals {
 		switch {
 		case a.Call != c.ID || a.Void || a.Ask != "" || !a.State.Allows():
 		case a.Resolution.Payload != nil:
-			read, e.Decision = a, confirmationOf(a) // the tool takes the payload
+			read, e.Confirmation = a, confirmationOf(a) // the tool takes the payload
 		case a.Kind == approval.KindCall:
-			e.Decision = nil // an earlier one was for another tool, or other arguments
+			e.Confirmation = nil // an earlier one was for another tool, or other arguments
 		}
 	}
 	answered, fresh := c.Answered, len(c.Answered)-c.Fresh
@@ -229,7 +219,7 @@ func (d *Draft) entry(c *fold.Call, x *examined) *Execution {
 				e.Decided = map[string]bool{}
 			}
 			e.Decided[ask.Ask] = a.State.Allows() && a.Met(a.Digest)
-			read, e.Decision = a, confirmationOf(a)
+			read, e.Confirmation = a, confirmationOf(a)
 		}
 		if i >= fresh {
 			answers = append(answers, answerOf(a))
@@ -239,10 +229,10 @@ func (d *Draft) entry(c *fold.Call, x *examined) *Execution {
 		return a == read || a.Call == c.ID && a.AskKind == string(tool.AskConfirm) && !gone[a.ID]
 	})
 	if newest != read || d.f.Undecided(c) { // the newest has no answer that counts
-		e.Decision = nil
+		e.Confirmation = nil
 	}
 	if c.Suspended > 0 || c.Checkpoint {
-		e.Resumed = &tool.Resumption{State: c.ToolState, Answers: answers, Open: d.openQuestions(c)}
+		e.Resumption = &tool.Resumption{State: c.ToolState, Answers: answers, Open: d.openQuestions(c)}
 	}
 	return e
 }
@@ -260,8 +250,8 @@ func (e *Execution) count(ask string) {
 	e.Asked[content] = max(n, e.Asked[content])
 }
 
-func confirmationOf(a *fold.Approval) *ToolConfirmation {
-	tc := &ToolConfirmation{Hint: a.Hint, Confirmed: a.State.Allows()}
+func confirmationOf(a *fold.Approval) *toolconfirmation.ToolConfirmation {
+	tc := &toolconfirmation.ToolConfirmation{Hint: a.Hint, Confirmed: a.State.Allows()}
 	if a.Resolution.Payload != nil {
 		_ = json.Unmarshal(a.Resolution.Payload, &tc.Payload) // it was decoded when it came in
 	}
@@ -313,7 +303,7 @@ func answerOf(a *fold.Approval) tool.Answer {
 // start writes that a call starts; its tool runs once that is durable.
 func (d *Draft) start(c *fold.Call, e *Execution, attempt int) (err error) {
 	e.Attempt, e.Allowed = attempt, attempt != c.Attempt
-	started := &event.CallStarted{Call: c.ID, Attempt: attempt, Tool: e.checked.entry.Digest}
+	started := &event.CallStarted{OfCall: event.OfCall{Call: c.ID}, Attempt: attempt, Tool: e.checked.entry.Digest}
 	started.Safe = repeatable(e.Tool) && (e.Allowed || c.Safe)
 	grant := d.f.Granted(c)
 	if grant != nil {
@@ -348,7 +338,7 @@ func (d *Draft) resume(c *fold.Call, e *Execution) error {
 			return err
 		}
 	}
-	resumed := &event.CallResumed{Call: c.ID, N: c.Suspended, Tool: e.checked.entry.Digest, Safe: c.Safe && repeatable(e.Tool)}
+	resumed := &event.CallResumed{OfCall: event.OfCall{Call: c.ID}, N: c.Suspended, Tool: e.checked.entry.Digest, Safe: c.Safe && repeatable(e.Tool)}
 	if err := d.add(event.KindResumed, resumed); err != nil {
 		return err
 	}

@@ -129,8 +129,8 @@ func TestConfirmationOfAChangedTool(t *testing.T) {
 			if decided == changed || yes != (!changed && verb == approval.Approve) {
 				t.Errorf("changed %t, %s: decided %t, yes %t", changed, verb, decided, yes)
 			}
-			if (e.Decision != nil) == changed {
-				t.Errorf("changed %t, %s: the tool reads the decision %v", changed, verb, e.Decision)
+			if (e.Confirmation != nil) == changed {
+				t.Errorf("changed %t, %s: the tool reads the decision %v", changed, verb, e.Confirmation)
 			}
 		}
 	}
@@ -151,7 +151,7 @@ func TestGateApprovalIsNotTheTools(t *testing.T) {
 			t.Fatal(err)
 		}
 		k.wantEntries(1)
-		if d := k.entered[0].Decision; (d != nil) != takes {
+		if d := k.entered[0].Confirmation; (d != nil) != takes {
 			t.Errorf("takes a payload %t: the tool reads %v", takes, d)
 		}
 	}

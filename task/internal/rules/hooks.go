@@ -72,7 +72,7 @@ func runAfter(ctx *task.ReadonlyContext, r *Rules, hook task.AfterHook, what str
 	}
 	var panicked *PanicError
 	if err != nil && !errors.As(err, &panicked) { // a panic has been reported
-		r.report(Problem{Task: ctx.TaskID(), What: what + " failed", Err: redacted(o.Entry.hides, err), Wrong: true})
+		r.report(Problem{Task: ctx.TaskID(), What: what + " failed", Err: redacted(o.Entry.Private, err), Wrong: true})
 	}
 	return err
 }

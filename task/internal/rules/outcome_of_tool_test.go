@@ -52,8 +52,8 @@ func TestToolAsksForAnOutcome(t *testing.T) {
 			k.wantEntries(2)
 			k.wantGiven("map[child:a2:" + want + "]")
 			e := k.entered[1]
-			if e.Decision != nil || len(e.Decided) > 0 || e.Attempt != 1 {
-				t.Errorf("after %s, attempt %d reads the confirmation %+v", verb, e.Attempt, e.Decision)
+			if e.Confirmation != nil || len(e.Decided) > 0 || e.Attempt != 1 {
+				t.Errorf("after %s, attempt %d reads the confirmation %+v", verb, e.Attempt, e.Confirmation)
 			}
 			k.returns("c1.1", `{}`)
 			if outcome, _ := k.outcome("c1.1"); outcome != task.OutcomeOK {
@@ -109,7 +109,7 @@ func TestToolQuestionTakesNoText(t *testing.T) {
 		k.mustPut(k.says("m1", "yes", alice))
 		k.wantPending(id(2))
 		k.wakes()
-		if open := k.entered[len(k.entered)-1].Resumed.Open; len(open) != 1 || !open[0].NoText {
+		if open := k.entered[len(k.entered)-1].Resumption.Open; len(open) != 1 || !open[0].NoText {
 			t.Errorf("%s: the tool is told of the open questions %+v", kind, open)
 		}
 	}

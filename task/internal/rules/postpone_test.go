@@ -187,8 +187,8 @@ func TestConfirmedCallWaitsForADay(t *testing.T) {
 			k.decide(id(2), approval.Approve)
 		}
 		k.wantEntries(2)
-		if e := k.entered[1]; !e.Decided["first"] || e.Decision == nil || !e.Decision.Confirmed {
-			t.Errorf("after %v the tool reads %+v, %v", wait, e.Decision, e.Decided)
+		if e := k.entered[1]; !e.Decided["first"] || e.Confirmation == nil || !e.Confirmation.Confirmed {
+			t.Errorf("after %v the tool reads %+v, %v", wait, e.Confirmation, e.Decided)
 		}
 	}
 }

@@ -387,7 +387,7 @@ func TestPayloadAfterAConfirmation(t *testing.T) {
 	k.keeps("c1.1", `"step 7"`)
 	k.dies()
 	k.wantEntries(3)
-	if d := k.entered[2].Decision; d == nil || d.Payload == nil {
+	if d := k.entered[2].Confirmation; d == nil || d.Payload == nil {
 		t.Errorf("the tool reads %+v, want the payload", d)
 	}
 }
@@ -404,7 +404,7 @@ func TestSupersededConfirmationHasNoDecision(t *testing.T) {
 	both(1)
 	k.confirms("c1.1", "first")
 	both(2)
-	if d := k.entered[1].Decision; d == nil || !d.Confirmed {
+	if d := k.entered[1].Confirmation; d == nil || !d.Confirmed {
 		t.Fatalf("the tool reads the decision %+v on its first question", d)
 	}
 	k.confirms("c1.1", "second")
@@ -414,7 +414,7 @@ func TestSupersededConfirmationHasNoDecision(t *testing.T) {
 	k.mustPut(k.says("m1", "go on, please", acting))
 	k.mustPut(rules.Refresh{}) // the vote of carol does not count any more
 	k.wantEntries(3)
-	if d := k.entered[2].Decision; d != nil {
+	if d := k.entered[2].Confirmation; d != nil {
 		t.Errorf("the tool reads the decision %+v, want none on its second question", d)
 	}
 }

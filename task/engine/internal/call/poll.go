@@ -95,28 +95,28 @@ func as[T any](t tool.Tool) (found T, has bool) {
 // want that.
 func (r *Run) openJob() error {
 	r.poller, _ = as[tool.Poller](r.entry.Tool)
-	if r.entry.Resumed == nil {
+	if r.entry.Resumption == nil {
 		return nil
 	}
-	k := decodePoll(r.entry.Resumed.State)
+	k := decodePoll(r.entry.Resumption.State)
 	if r.poller == nil {
 		if k.Job == nil {
 			return nil
 		}
 		if r.entry.Allowed {
-			r.entry.Resumed = nil
+			r.entry.Resumption = nil
 			return nil
 		}
 		return errNoPoller
 	}
-	own := *r.entry.Resumed
+	own := *r.entry.Resumption
 	if own.State = k.Call; k.Job != nil {
 		r.job, own.State = k.Job, k.Job.State
 		r.reports.job = output.JobID(k.Job.State)
 		r.chunks, r.text = maps.Clone(k.Job.Pieces), nil
 		r.named = slices.DeleteFunc(slices.Sorted(maps.Keys(r.chunks)), func(name string) bool { return name == "" })
 	}
-	r.entry.Resumed = &own
+	r.entry.Resumption = &own
 	return nil
 }
 
@@ -266,7 +266,7 @@ func (r *Run) asking() bool {
 func (r *Run) poll(x *toolContext) *rules.RunEnded {
 	j := *r.job
 	j.Pace = r.polling()
-	if len(r.entry.Resumed.Answers) > 0 { // the status of the question has replaced the progress
+	if len(r.entry.Resumption.Answers) > 0 { // the status of the question has replaced the progress
 		r.reportJob(j.State)
 	}
 	result, state, err := r.poller.Poll(x, j.State)

@@ -27,8 +27,7 @@ import (
 type toolContext struct {
 	context.Context //nolint:containedctx // it is one
 	*task.ReadonlyContext
-	run    *Run
-	values tool.CallValues
+	run *Run
 
 	mu    sync.Mutex
 	state map[string]any
@@ -44,12 +43,8 @@ var _ tool.Context = (*toolContext)(nil)
 // checked, the newest decision on the call, and the resumption if it was suspended.
 func newToolContext(ctx context.Context, r *Run) *toolContext {
 	x := &toolContext{ReadonlyContext: r.entry.Context, run: r, state: r.entry.State, asked: maps.Clone(r.entry.Asked)}
-	x.values = tool.CallValues{
-		Checked: r.entry.Checked(), Confirmer: x, Checkpointer: x, Reporter: x, Asker: x,
-		Confirmation: r.entry.Decision, Resumption: r.entry.Resumed,
-		Attempt: r.entry.Attempt, DecidedAt: r.entry.DecidedAt, Approval: r.entry.Approval, Private: r.entry.Private(),
-	}
-	x.Context = tool.ContextWithCallValues(ctx, &x.values)
+	r.entry.Confirmer, r.entry.Checkpointer, r.entry.Reporter, r.entry.Asker = x, x, x, x
+	x.Context = tool.ContextWithCallValues(ctx, &r.entry.CallValues)
 	return x
 }
 
