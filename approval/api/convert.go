@@ -168,10 +168,11 @@ func callOf(c *task.CallStatus, sees sight.Sight) client.Call {
 	return out
 }
 
-func (s *Service) taskOf(t *engine.TaskSummary) client.Task {
+func (s *Service) taskOf(h *engine.Header) client.Task {
+	tenant, owner := h.Owner.TenantName(), h.Owner.Subject()
 	return client.Task{
-		ID: t.ID, Context: t.Context, State: string(t.State), Since: t.Since, Created: t.Created, Tenant: t.Tenant, Owner: t.Owner,
-		Pending: t.Pending, Bytes: t.Bytes, Damaged: t.Damaged, OwnerRevoked: s.revoked(auth.Principal{Tenant: t.Tenant, Subject: t.Owner}),
+		ID: h.Task.String(), Context: h.Context, State: string(task.StateName(h.State)), Since: h.StatusTime.Time(), Created: h.Task.Created().Time(), Tenant: tenant, Owner: owner,
+		Pending: int(h.Pending), Bytes: h.Bytes, Damaged: h.Damaged, OwnerRevoked: s.revoked(auth.Principal{Tenant: tenant, Subject: owner}),
 	}
 }
 

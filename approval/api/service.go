@@ -394,12 +394,12 @@ func (s *Service) Task(ctx context.Context, c Caller, id string) (client.TaskDet
 	tasks := s.tasks(c)
 	answer := s.cfg.Engine.ReserveRead(c.By)
 	defer answer.Release()
-	view, summary, err := tasks.Get(ctx, answer, id)
+	view, header, err := tasks.Get(ctx, answer, id)
 	if err != nil {
 		return client.TaskDetail{}, err
 	}
 	d := client.TaskDetail{
-		Task: s.taskOf(&summary), A2A: view.AppendTask(nil, task.ViewOptions{HistoryLength: -1}), Calls: []client.Call{}, Approvals: []client.Approval{}, Caller: PrincipalOf(c.By),
+		Task: s.taskOf(&header), A2A: view.AppendTask(nil, task.ViewOptions{HistoryLength: -1}), Calls: []client.Call{}, Approvals: []client.Approval{}, Caller: PrincipalOf(c.By),
 	}
 	calls, err := tasks.Calls(ctx, answer, id)
 	if err != nil {
@@ -430,7 +430,7 @@ func (s *Service) Task(ctx context.Context, c Caller, id string) (client.TaskDet
 		}
 	}
 	ended := a2a.TaskState(d.Task.State).Terminal()
-	own := summary.Tenant == c.By.Tenant && summary.Owner == c.By.Subject
+	own := d.Task.Tenant == c.By.Tenant && d.Task.Owner == c.By.Subject
 	d.May = client.TaskMay{
 		Cancel: !ended && c.By.May(auth.Cancel) == nil && (own || c.By.Whole(auth.Cancel)),
 		Delete: ended && c.By.May(auth.Delete) == nil && (own || c.By.Whole(auth.Delete)),

@@ -257,7 +257,7 @@ func (w *world) overseen(tasks *engine.Tasks, by auth.Principal, q engine.TaskQu
 			w.t.Fatalf("List(%s) = %v", by.Subject, err)
 		}
 		for i := range page.Tasks {
-			ids = append(ids, page.Tasks[i].ID)
+			ids = append(ids, page.Tasks[i].Task.String())
 		}
 		if q.Cursor = page.Next; q.Cursor == "" {
 			slices.Sort(ids)
@@ -319,7 +319,7 @@ func TestTasksOfATenant(t *testing.T) {
 		if err != nil || len(page.Tasks) != 1 {
 			t.Fatalf("List() = %+v, %v", page, err)
 		}
-		if one := page.Tasks[0]; one.Owner != "bob" || one.Tenant != "acme" || one.Pending != 1 || one.State != a2a.TaskStateInputRequired || one.Since.IsZero() || one.Created.IsZero() || one.Damaged {
+		if one := page.Tasks[0]; one.Owner != store.Owner("acme", "bob") || one.Pending != 1 || one.State != task.StateInputRequired || one.StatusTime == 0 || one.Damaged {
 			t.Errorf("the newest task is %+v", one)
 		}
 		var invalid *task.InvalidError
@@ -340,7 +340,7 @@ func TestTasksOfATenant(t *testing.T) {
 		}
 		a := w.engine.ReserveRead(operator)
 		defer a.Release()
-		if v, about, err := tasks.Get(w.ctx(), a, string(mine)); err != nil || v.TaskID() != string(mine) || about.Owner != "alice" {
+		if v, about, err := tasks.Get(w.ctx(), a, string(mine)); err != nil || v.TaskID() != string(mine) || about.Owner.Subject() != "alice" {
 			t.Errorf("Get() = %+v, %v", about, err)
 		}
 	})

@@ -69,29 +69,8 @@ type TaskQuery struct {
 // TaskList is one page of tasks: the newest first or, for the tasks of a single owner, by the
 // time of their status, the newest first.
 type TaskList struct {
-	Tasks []TaskSummary
+	Tasks []Header
 	Next  string // "": last page
-}
-
-// TaskSummary is the part of a task that is known without reading its log.
-type TaskSummary struct {
-	ID      string        `json:"id"`
-	Context string        `json:"contextId,omitempty"`
-	State   a2a.TaskState `json:"state"`
-	Since   time.Time     `json:"since"` // when it entered the state
-	Created time.Time     `json:"created"`
-	Tenant  string        `json:"tenant,omitempty"`
-	Owner   string        `json:"owner"`             // its creator
-	Pending int           `json:"pending"`           // approvals
-	Bytes   uint64        `json:"bytes"`             // of its log
-	Damaged bool          `json:"damaged,omitempty"` // it cannot be read, and some of this is not known
-}
-
-func summaryOf(h *store.Header) TaskSummary {
-	return TaskSummary{
-		ID: h.Task.String(), Context: h.Context, State: task.StateName(h.State), Since: h.StatusTime.Time(), Created: h.Task.Created().Time(),
-		Tenant: h.Owner.TenantName(), Owner: h.Owner.Subject(), Pending: int(h.Pending), Bytes: h.Bytes, Damaged: h.Damaged,
-	}
 }
 
 // List lists tasks: of the tenant for a principal with [auth.Oversee], and else of the caller.
@@ -130,11 +109,7 @@ func (t *Tasks) List(ctx context.Context, by auth.Principal, q TaskQuery) (TaskL
 	if err != nil {
 		return TaskList{}, listError(err, "cursor")
 	}
-	list := TaskList{Next: page.Next}
-	for i := range page.Tasks {
-		list.Tasks = append(list.Tasks, summaryOf(&page.Tasks[i]))
-	}
-	return list, nil
+	return TaskList{page.Tasks, page.Next}, nil
 }
 
 // Openings calls each with the message that created a task, as A2A JSON, and the place of the
@@ -179,16 +154,12 @@ func (t *Tasks) Openings(ctx context.Context, by auth.Principal, ids []string, e
 }
 
 // Get returns a task as its client sees it, for an answer to the same caller.
-func (t *Tasks) Get(ctx context.Context, a *ReadReservation, id string) (*task.View, TaskSummary, error) {
+func (t *Tasks) Get(ctx context.Context, a *ReadReservation, id string) (*task.View, Header, error) {
 	scope, parsed, err := t.one(a.by, auth.Read, id)
 	if err != nil {
-		return nil, TaskSummary{}, err
+		return nil, Header{}, err
 	}
-	v, h, err := a.read(ctx, scope, parsed, 0 /* last */, false /* done */)
-	if err != nil {
-		return nil, TaskSummary{}, err
-	}
-	return v, summaryOf(&h), nil
+	return a.read(ctx, scope, parsed, 0 /* last */, false /* done */)
 }
 
 // Calls returns the calls of a task, and reserves the memory for its log in a.
