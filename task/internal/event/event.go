@@ -149,17 +149,9 @@ type ApprovalEscalated struct {
 	Waits approval.WaitingState `json:"waits,omitempty"`
 }
 
-// OfCall is in every event of a call.
-type OfCall struct {
-	Call string `json:"call"`
-}
-
-// CallID returns the id of the call.
-func (e *OfCall) CallID() string { return e.Call }
-
 // CallStarted says that a call starts; its tool runs once this is durable.
 type CallStarted struct {
-	OfCall
+	Call    string          `json:"call"`
 	Attempt int             `json:"attempt"`
 	Digest  string          `json:"digest,omitempty"` // of an approved call, or one that a grant lets start
 	Grant   string          `json:"grant,omitempty"`  // id of the grant that lets the call start
@@ -170,20 +162,20 @@ type CallStarted struct {
 
 // CallCancel cancels a call that has not ended.
 type CallCancel struct {
-	OfCall
-	By  auth.Principal `json:"by"`
-	Via string         `json:"via"`
+	Call string         `json:"call"`
+	By   auth.Principal `json:"by"`
+	Via  string         `json:"via"`
 }
 
 // CallCheckpoint is the state that the tool of a running call keeps, in case its process dies.
 type CallCheckpoint struct {
-	OfCall
+	Call  string          `json:"call"`
 	State json.RawMessage `json:"state"` // the tool's own
 }
 
 // CallSuspended says that the tool of a call waits for answers, a timer, or both.
 type CallSuspended struct {
-	OfCall
+	Call  string          `json:"call"`
 	N     int             `json:"n"`               // 1, 2, 3 … within the call
 	State json.RawMessage `json:"state,omitempty"` // the tool's own
 	Asks  []SuspendedAsk  `json:"asks,omitempty"`
@@ -199,7 +191,7 @@ type CallSuspended struct {
 // CallLooked says that a look has found that the work of a suspended call waits for other decisions;
 // without any, that the call is to be entered.
 type CallLooked struct {
-	OfCall
+	Call  string         `json:"call"`
 	Waits []tool.Waiting `json:"waits,omitempty"`
 }
 
@@ -211,7 +203,7 @@ type SuspendedAsk struct {
 
 // CallResumed says that a suspended call is entered again.
 type CallResumed struct {
-	OfCall
+	Call string `json:"call"`
 	N    int    `json:"n"`
 	Tool string `json:"tool,omitempty"` // digest of the definition
 	Safe bool   `json:"safe,omitempty"` // the tool has said at each entry that repeating the call has no further effect
@@ -219,7 +211,7 @@ type CallResumed struct {
 
 // CallFinished says how a call ended.
 type CallFinished struct {
-	OfCall
+	Call    string          `json:"call"`
 	Outcome Outcome         `json:"outcome"`
 	Result  json.RawMessage `json:"result,omitempty"`
 	Error   string          `json:"error,omitempty"`
@@ -245,7 +237,7 @@ const (
 
 // CallUnknown says that a call was started and its outcome is unknown.
 type CallUnknown struct {
-	OfCall
+	Call  string `json:"call"`
 	Why   string `json:"why"` // for people
 	Cause Cause  `json:"cause"`
 }
@@ -266,7 +258,7 @@ const (
 // CallPostponed says that a call cannot be entered now and is retried later: its toolset
 // fails, or its process has died repeatedly while it ran.
 type CallPostponed struct {
-	OfCall
+	Call  string    `json:"call"`
 	N     int       `json:"n"`             // 1, 2, 3 … tries in a row
 	Why   string    `json:"why,omitempty"` // "": the same as in the previous event
 	Since time.Time `json:"since"`         // time of the first of these tries
@@ -281,7 +273,7 @@ type ApprovalOpened struct {
 
 // CallLate is a result that arrived after its call had been abandoned. It changes nothing.
 type CallLate struct {
-	OfCall
+	Call   string          `json:"call"`
 	Result json.RawMessage `json:"result,omitempty"`
 	Error  string          `json:"error,omitempty"`
 }

@@ -103,10 +103,8 @@ func (f *Fold) ApplyPrivate(v any) error {
 		f.Webhooks, f.WebhooksSet = append(f.Webhooks, webhookID{e.ID, e.N}), e.N
 	case *event.PushDeleted:
 		f.dropWebhook(e.ID)
-	case interface{ CallID() string }:
-		return f.applyCall(e)
 	default:
-		return fmt.Errorf("fold: no rule for %T", v)
+		return f.applyCall(v)
 	}
 	return nil
 }
@@ -166,65 +164,84 @@ func (f *Fold) applyResolved(e *event.ApprovalResolved) error {
 	return nil
 }
 
-func (f *Fold) applyCall(v interface{ CallID() string }) error {
-	c := f.Call(v.CallID())
+// changeCall changes a call, which was planned.
+func (f *Fold) changeCall(id string, to func(*Call)) error {
+	c := f.Call(id)
 	if c == nil {
-		return fmt.Errorf("fold: call %s was never planned", v.CallID())
+		return fmt.Errorf("fold: call %s was never planned", id)
 	}
+	to(c)
+	return nil
+}
+
+func (f *Fold) applyCall(v any) error {
 	switch e := v.(type) {
 	case *event.CallCancel:
-		c.Canceled = true
+		return f.changeCall(e.Call, func(c *Call) { c.Canceled = true })
 	case *event.CallStarted:
-		if c.Repeats++; c.State != CallUncertain || e.Attempt != c.Attempt {
-			c.Repeats = 0
-		}
-		if e.Attempt != c.Attempt {
-			c.Used, c.Digest, c.Changed = len(c.Answered), e.Tool, false
-		}
-		c.State, c.Attempt, c.Grant, c.Cause, c.Why = CallRunning, e.Attempt, e.Grant, "", ""
-		c.entered(e.Tool, e.Safe)
-		c.reachable()
-		if e.Args != nil {
-			c.Args = e.Args
-		}
+		return f.changeCall(e.Call, func(c *Call) {
+			if c.Repeats++; c.State != CallUncertain || e.Attempt != c.Attempt {
+				c.Repeats = 0
+			}
+			if e.Attempt != c.Attempt {
+				c.Used, c.Digest, c.Changed = len(c.Answered), e.Tool, false
+			}
+			c.State, c.Attempt, c.Grant, c.Cause, c.Why = CallRunning, e.Attempt, e.Grant, "", ""
+			c.entered(e.Tool, e.Safe)
+			c.reachable()
+			if e.Args != nil {
+				c.Args = e.Args
+			}
+		})
 	case *event.CallCheckpoint:
-		c.keep(e)
+		return f.changeCall(e.Call, func(c *Call) { c.keep(e) })
 	case *event.CallSuspended:
-		c.State, c.Paused, c.Suspended, c.Wake = CallWaiting, true, e.N, e.Wake
-		if e.State != nil {
-			c.Used = len(c.Answered)
-		}
-		f.suspended(c, e.Asks)
-		c.Output = e.Output
-		c.Checkpoint, c.Repeats = c.Checkpoint || e.Again, 0
-		c.suspend(e.State)
-		c.Watch, c.Waits, c.Looked = e.Watch, e.Waits, false
+		return f.changeCall(e.Call, func(c *Call) {
+			c.State, c.Paused, c.Suspended, c.Wake = CallWaiting, true, e.N, e.Wake
+			if e.State != nil {
+				c.Used = len(c.Answered)
+			}
+			f.suspended(c, e.Asks)
+			c.Output = e.Output
+			c.Checkpoint, c.Repeats = c.Checkpoint || e.Again, 0
+			c.suspend(e.State)
+			c.Watch, c.Waits, c.Looked = e.Watch, e.Waits, false
+		})
 	case *event.CallLooked:
-		if c.Looked = len(e.Waits) == 0; !c.Looked {
-			c.Waits = e.Waits
-		}
+		return f.changeCall(e.Call, func(c *Call) {
+			if c.Looked = len(e.Waits) == 0; !c.Looked {
+				c.Waits = e.Waits
+			}
+		})
 	case *event.CallResumed:
-		c.State, c.Paused, c.Wake, c.Cause, c.Why = CallRunning, false, nil, "", ""
-		c.entered(e.Tool, e.Safe)
-		c.reachable()
-		f.resumed(c)
+		return f.changeCall(e.Call, func(c *Call) {
+			c.State, c.Paused, c.Wake, c.Cause, c.Why = CallRunning, false, nil, "", ""
+			c.entered(e.Tool, e.Safe)
+			c.reachable()
+			f.resumed(c)
+		})
 	case *event.CallUnknown:
-		c.State, c.Why, c.Cause, c.Approval = CallUncertain, e.Why, e.Cause, ""
+		return f.changeCall(e.Call, func(c *Call) { c.State, c.Why, c.Cause, c.Approval = CallUncertain, e.Why, e.Cause, "" })
 	case *event.CallPostponed:
-		c.Tries, c.Since, c.Retry = e.N, &e.Since, &e.Until
-		if e.Why != "" {
-			c.Trouble = e.Why
-		}
+		return f.changeCall(e.Call, func(c *Call) {
+			c.Tries, c.Since, c.Retry = e.N, &e.Since, &e.Until
+			if e.Why != "" {
+				c.Trouble = e.Why
+			}
+		})
 	case *event.CallFinished:
-		c.State, c.Paused, c.Outcome, c.Result, c.Error = CallDone, false, e.Outcome, e.Result, e.Error
-		c.Actions = e.Actions
-		c.reachable()
-		if len(e.Delta) > 0 {
-			f.setState(e.Delta)
-		}
+		return f.changeCall(e.Call, func(c *Call) {
+			c.State, c.Paused, c.Outcome, c.Result, c.Error = CallDone, false, e.Outcome, e.Result, e.Error
+			c.Actions = e.Actions
+			c.reachable()
+			if len(e.Delta) > 0 {
+				f.setState(e.Delta)
+			}
+		})
 	case *event.CallLate: // recorded for people only
+		return f.changeCall(e.Call, func(*Call) {})
 	}
-	return nil
+	return fmt.Errorf("fold: no rule for %T", v)
 }
 
 // Count counts an event of n bytes that has been folded.

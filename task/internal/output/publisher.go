@@ -133,7 +133,7 @@ func (p Publisher) Checkpoint(now time.Time, call string, state json.RawMessage)
 	if err := CheckState(state); err != nil {
 		return RunEvent{}, err
 	}
-	kept := &event.CallCheckpoint{OfCall: event.OfCall{Call: call}, State: event.Compact(bytes.Clone(state))}
+	kept := &event.CallCheckpoint{Call: call, State: event.Compact(bytes.Clone(state))}
 	data, err := event.Append(nil, kept)
 	if err != nil {
 		return RunEvent{}, fmt.Errorf("encode event %s: %w", event.KindCheckpoint, err)

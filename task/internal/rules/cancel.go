@@ -175,7 +175,7 @@ func (d *Draft) cancelCall(by auth.Principal, via string, c *fold.Call) error {
 	if err := d.record(approval.Audit{What: approval.AuditCanceled, Call: c.ID, Tool: c.Tool, By: by, Via: via, Reason: canceledCall}); err != nil {
 		return err
 	}
-	if err := d.add(event.KindCallCancel, &event.CallCancel{OfCall: event.OfCall{Call: c.ID}, By: by, Via: via}); err != nil {
+	if err := d.add(event.KindCallCancel, &event.CallCancel{Call: c.ID, By: by, Via: via}); err != nil {
 		return err
 	}
 	d.settles = true // a cancel does not wait for a turn

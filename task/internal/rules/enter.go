@@ -303,7 +303,7 @@ func answerOf(a *fold.Approval) tool.Answer {
 // start writes that a call starts; its tool runs once that is durable.
 func (d *Draft) start(c *fold.Call, e *Execution, attempt int) (err error) {
 	e.Attempt, e.Allowed = attempt, attempt != c.Attempt
-	started := &event.CallStarted{OfCall: event.OfCall{Call: c.ID}, Attempt: attempt, Tool: e.checked.entry.Digest}
+	started := &event.CallStarted{Call: c.ID, Attempt: attempt, Tool: e.checked.entry.Digest}
 	started.Safe = repeatable(e.Tool) && (e.Allowed || c.Safe)
 	grant := d.f.Granted(c)
 	if grant != nil {
@@ -338,7 +338,7 @@ func (d *Draft) resume(c *fold.Call, e *Execution) error {
 			return err
 		}
 	}
-	resumed := &event.CallResumed{OfCall: event.OfCall{Call: c.ID}, N: c.Suspended, Tool: e.checked.entry.Digest, Safe: c.Safe && repeatable(e.Tool)}
+	resumed := &event.CallResumed{Call: c.ID, N: c.Suspended, Tool: e.checked.entry.Digest, Safe: c.Safe && repeatable(e.Tool)}
 	if err := d.add(event.KindResumed, resumed); err != nil {
 		return err
 	}

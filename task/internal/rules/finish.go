@@ -28,7 +28,7 @@ func (d *Draft) finish(c *fold.Call, outcome task.Outcome, result json.RawMessag
 			return err
 		}
 	}
-	if err := d.add(event.KindFinished, &event.CallFinished{OfCall: event.OfCall{Call: c.ID}, Outcome: outcome, Result: result, Error: problem, Delta: delta, Actions: d.actions}); err != nil {
+	if err := d.add(event.KindFinished, &event.CallFinished{Call: c.ID, Outcome: outcome, Result: result, Error: problem, Delta: delta, Actions: d.actions}); err != nil {
 		return err
 	}
 	if err := d.share(delta); err != nil {
@@ -129,7 +129,7 @@ func (d *Draft) unknown(c *fold.Call, cause event.Cause, why string) error {
 		return err
 	}
 	why = visible.Shorten(visible.Text(why), fold.MaxProblem) // a tool may have written it
-	if err := d.add(event.KindUnknown, &event.CallUnknown{OfCall: event.OfCall{Call: c.ID}, Why: why, Cause: cause}); err != nil {
+	if err := d.add(event.KindUnknown, &event.CallUnknown{Call: c.ID, Why: why, Cause: cause}); err != nil {
 		return err
 	}
 	return d.record(approval.Audit{What: approval.AuditUnknown, Call: c.ID, Tool: c.Tool, Reason: whyUnknown(cause, why, d.hides(c)), Attempt: c.Attempt})

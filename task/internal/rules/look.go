@@ -38,7 +38,7 @@ func (in Look) put(d *Draft) error {
 	case in.Same || c.Looked:
 		return in.same(d, c)
 	}
-	e := &event.CallLooked{OfCall: event.OfCall{Call: c.ID}, Waits: d.shownWaits(c, in.Waits)}
+	e := &event.CallLooked{Call: c.ID, Waits: d.shownWaits(c, in.Waits)}
 	if len(in.Waits) == 0 {
 		d.force = true
 		return d.add(event.KindLooked, e)

@@ -43,7 +43,7 @@ func (d *Draft) postpone(c *fold.Call, why error) error {
 // retryAfter retries a call after a pause.
 func (d *Draft) retryAfter(c *fold.Call, pause time.Duration, why string) error {
 	now := d.at.Now.Truncate(time.Millisecond)
-	e := &event.CallPostponed{OfCall: event.OfCall{Call: c.ID}, N: c.Tries + 1, Why: why, Since: now, Until: now.Add(pause)}
+	e := &event.CallPostponed{Call: c.ID, N: c.Tries + 1, Why: why, Since: now, Until: now.Add(pause)}
 	if c.Since != nil {
 		e.Since = *c.Since
 	}

@@ -160,7 +160,7 @@ func (d *Draft) chunks(chunks []output.RunEvent, complete []string) (unmarked []
 // approvals are built before any is written. A question that is still open from before is
 // not asked again; if it has been answered in the meantime, the call continues at once.
 func (d *Draft) suspend(c *fold.Call, in *RunEnded) error {
-	asks, e := in.Asks, &event.CallSuspended{OfCall: event.OfCall{Call: c.ID}, N: c.Suspended + 1, Output: in.Output}
+	asks, e := in.Asks, &event.CallSuspended{Call: c.ID, N: c.Suspended + 1, Output: in.Output}
 	fail := func(format string, args ...any) error {
 		if err := d.stopWork(c, in); err != nil {
 			return err
@@ -243,7 +243,7 @@ func (in LateResult) put(d *Draft) error {
 			return err
 		}
 	}
-	e := &event.CallLate{OfCall: event.OfCall{Call: c.ID}, Result: in.Result}
+	e := &event.CallLate{Call: c.ID, Result: in.Result}
 	if in.Err != nil {
 		says := in.Err.Error()
 		if in.Unknown {

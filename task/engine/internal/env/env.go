@@ -122,6 +122,15 @@ func RetryPause(n int) time.Duration {
 	return min(100*time.Millisecond<<min(n, 10), time.Minute)
 }
 
+// Retry calls f until it returns no [store.ErrUnavailable], or the engine ends.
+func (e *Env) Retry(f func() error) error {
+	for n := 1; ; n++ {
+		if err := f(); !errors.Is(err, store.ErrUnavailable) || !e.Pause(RetryPause(n)) {
+			return err
+		}
+	}
+}
+
 // maxLogged is the maximum length of an error in a log line, in characters.
 const maxLogged = 1000
 

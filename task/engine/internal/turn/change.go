@@ -140,7 +140,9 @@ func (ts *Turns) Changed(ctx context.Context, s store.Scope, id store.TaskID, in
 
 // write writes an input to a task that is live or final.
 func (ts *Turns) write(ctx context.Context, s store.Scope, f *fold.Fold, in rules.Input, proof func(context.Context) error) (Landed, error) {
-	d, err := rules.On(ts.Env.Rules(), rules.At{Ctx: ctx, Now: ts.Env.Now(), Holds: ts.Calls.Held(f.Header.Fence), Held: ts.Env.Held(), Grants: &rules.Grants{Owner: f.Header.Owner, Store: ts.Env.Store}, Current: ts.Env.Current}, f, in)
+	at := ts.at(ctx, f.Header.Owner)
+	at.Holds = ts.Calls.Held(f.Header.Fence)
+	d, err := rules.On(ts.Env.Rules(), at, f, in)
 	if err != nil {
 		return Landed{}, err
 	}

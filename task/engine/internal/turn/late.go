@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"a2a-server/store"
-	"a2a-server/task/engine/internal/env"
 	"a2a-server/task/internal/rules"
 )
 
@@ -17,13 +16,7 @@ const lateTimeout = 30 * time.Second
 // The task, which may have ended, does not change. While the store cannot write, this is
 // retried: the result exists nowhere else.
 func (ts *Turns) late(id store.TaskID, o *rules.RunEnded) {
-	var err error
-	for n := 1; ; n++ {
-		err = ts.lateOnce(id, o)
-		if !errors.Is(err, store.ErrUnavailable) || !ts.Env.Pause(env.RetryPause(n)) {
-			break
-		}
-	}
+	err := ts.Env.Retry(func() error { return ts.lateOnce(id, o) })
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		ts.Env.Log.Error().Err(err).Str("task_id", id.String()).Str("call_id", o.Entry.Call).Msg("late result was not recorded")
 	}

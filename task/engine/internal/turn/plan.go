@@ -114,15 +114,23 @@ func (t *Turn) durable() <-chan struct{} {
 	return t.inflight[0].Done()
 }
 
+// landed takes the oldest batch of chunks, which is done. It returns false if the turn is over.
+func (t *Turn) landed() bool {
+	if _, err := t.inflight[0].Wait(); err != nil {
+		t.lost(err)
+		return false
+	}
+	t.inflight = t.inflight[1:]
+	return true
+}
+
 // publishSaid queues the text that the planner has handed over, unless the disk is behind. It
 // returns false if the turn is over.
 func (t *Turn) publishSaid(s *speech) bool {
 	for len(t.inflight) > 0 && env.Closed(t.inflight[0].Done()) {
-		if _, err := t.inflight[0].Wait(); err != nil {
-			t.lost(err)
+		if !t.landed() {
 			return false
 		}
-		t.inflight = t.inflight[1:]
 	}
 	if len(t.inflight) >= maxInflight {
 		return true

@@ -4,7 +4,6 @@ import (
 	"errors"
 
 	"a2a-server/store"
-	"a2a-server/task/engine/internal/env"
 )
 
 // joinAgain reads the state of the context again if some context has changed. Nothing of
@@ -13,11 +12,7 @@ func (t *Turn) joinAgain() error {
 	if t.fold.Session().At == t.turns.Reader.SessionAt() {
 		return nil
 	}
-	err := t.turns.Reader.Join(t.turns.Env.Ctx, t.Owner, t.fold)
-	for n := 1; errors.Is(err, store.ErrUnavailable) && t.turns.Env.Pause(env.RetryPause(n)); n++ {
-		err = t.turns.Reader.Join(t.turns.Env.Ctx, t.Owner, t.fold)
-	}
-	return err
+	return t.turns.Env.Retry(func() error { return t.turns.Reader.Join(t.turns.Env.Ctx, t.Owner, t.fold) })
 }
 
 // contextFull reports whether the store has refused the state that calls have set in their

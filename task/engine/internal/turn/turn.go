@@ -110,9 +110,9 @@ func (t *Turn) Context() context.Context { return t.ctx }
 
 // at returns the time and environment for the rules. ctx is for the code that they call.
 func (t *Turn) at(ctx context.Context) rules.At {
-	at := rules.At{Ctx: ctx, Now: t.turns.Env.Now(), Held: t.turns.Env.Held(), Current: t.turns.Env.Current}
-	if !t.asks {
-		at.Grants = &rules.Grants{Owner: t.Owner, Store: t.turns.Env.Store}
+	at := t.turns.at(ctx, t.Owner)
+	if t.asks {
+		at.Grants = nil
 	}
 	if len(t.runs) > 0 {
 		at.Running = func(call string) bool { return t.running(call) != nil }
@@ -193,10 +193,11 @@ func (t *Turn) reload() error {
 		t.inflight = nil
 		env.Signal(t.Wake) // collect may have left something to the runs until now
 	}
-	f, err := t.turns.Reader.LoadTurn(t.turns.Env.Ctx, store.System(), t.Task)
-	for n := 1; errors.Is(err, store.ErrUnavailable) && t.turns.Env.Pause(env.RetryPause(n)); n++ {
+	var f *fold.Fold
+	err := t.turns.Env.Retry(func() (err error) {
 		f, err = t.turns.Reader.LoadTurn(t.turns.Env.Ctx, store.System(), t.Task)
-	}
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -232,21 +233,15 @@ func (t *Turn) loop() {
 		if t.turns.Check != nil {
 			t.turns.Check(t)
 		}
-		var durable <-chan struct{}
-		if len(t.inflight) > 0 {
-			durable = t.inflight[0].Done()
-		}
-		switch t.turns.Env.Wait(t.Wake, durable, t.ctx.Done()) {
+		switch t.turns.Env.Wait(t.Wake, t.durable(), t.ctx.Done()) {
 		case 0:
 			if t.Changed.Swap(false) {
 				t.stale = true
 			}
 		case 1:
-			if _, err := t.inflight[0].Wait(); err != nil {
-				t.lost(err)
+			if !t.landed() {
 				return
 			}
-			t.inflight = t.inflight[1:]
 		}
 		if t.ctx.Err() != nil {
 			t.drop(context.Cause(t.ctx))

@@ -5,6 +5,7 @@
 package turn
 
 import (
+	"context"
 	"errors"
 
 	"a2a-server/store"
@@ -70,6 +71,11 @@ func (ts *Turns) Notify(id store.TaskID) {
 func (ts *Turns) running(id store.TaskID) *Turn {
 	t, _ := ts.Scheduler.Running(id).(*Turn)
 	return t
+}
+
+// at returns the time and environment for the rules, without those of a turn. ctx is for the code that they call.
+func (ts *Turns) at(ctx context.Context, owner store.Scope) rules.At {
+	return rules.At{Ctx: ctx, Now: ts.Env.Now(), Held: ts.Env.Held(), Current: ts.Env.Current, Grants: &rules.Grants{Owner: owner, Store: ts.Env.Store}}
 }
 
 // batch returns the batch of a draft, which is written only while the draft holds.
