@@ -114,7 +114,7 @@ func operations() map[string]operation {
 	})
 	approved.tagged = true
 	deleted := asks(auth.Delete, func(x *exchange, q struct{ Number uint64 }) (client.Deleted, error) {
-		was, err := x.DeleteWebhook(x.ctx, x.Caller, x.id(), x.r.PathValue("webhook"), q.Number)
+		was, err := x.tasks(x.Caller).DeleteWebhook(x.ctx, x.By, x.id(), x.r.PathValue("webhook"), q.Number)
 		return client.Deleted{Deleted: was}, err
 	})
 	deleted.changes = true
@@ -145,7 +145,7 @@ func operations() map[string]operation {
 		"POST /tasks/{id}/calls/{call}/cancel": changes(auth.Cancel, func(x *exchange, _ noQuery) error {
 			return x.CancelCall(x.ctx, x.Caller, x.id(), x.r.PathValue("call"))
 		}),
-		"DELETE /tasks/{id}":                    changes(auth.Delete, func(x *exchange, _ noQuery) error { return x.Delete(x.ctx, x.Caller, x.id()) }),
+		"DELETE /tasks/{id}":                    changes(auth.Delete, func(x *exchange, _ noQuery) error { return x.tasks(x.Caller).Delete(x.ctx, x.By, x.id()) }),
 		"GET /tasks/{id}/events":                {action: auth.Follow, stream: (*exchange).followTask},
 		"GET /webhooks":                         lists(auth.Oversee, (*Service).Webhooks),
 		"GET /notifications":                    lists(auth.Oversee, (*Service).Notifications),

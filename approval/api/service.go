@@ -449,11 +449,6 @@ func (s *Service) CancelCall(ctx context.Context, c Caller, id, call string) err
 	return s.tasks(c).CancelCall(ctx, c.By, id, call)
 }
 
-// Delete deletes a task that has ended.
-func (s *Service) Delete(ctx context.Context, c Caller, id string) error {
-	return s.tasks(c).Delete(ctx, c.By, id)
-}
-
 // Webhooks lists webhooks.
 func (s *Service) Webhooks(ctx context.Context, c Caller, q client.WebhookQuery) (client.WebhookPage, error) {
 	if err := bound(&q.Limit); err != nil {
@@ -480,11 +475,6 @@ func (s *Service) Notifications(ctx context.Context, c Caller, q client.Notifica
 	page, err := s.cfg.Notifications(ctx, c.By, q)
 	page.Reach = c.reach(auth.Oversee, "messages about")
 	return page, err
-}
-
-// DeleteWebhook deletes a webhook of a task, and reports whether it was there.
-func (s *Service) DeleteWebhook(ctx context.Context, c Caller, id, webhook string, number uint64) (bool, error) {
-	return s.tasks(c).DeleteWebhook(ctx, c.By, id, webhook, number)
 }
 
 // Audit returns entries of the audit after a number.

@@ -20,7 +20,6 @@ type moment struct {
 	At    stamp
 	Dot   string // "state", "now" or ""
 	State *badge
-	Word  string // beside State
 	Said  *spoken
 	Call  *called
 	Art   *artifact

@@ -100,22 +100,16 @@ func ReadMessage(data []byte) (json.RawMessage, Reader, error) {
 	return e.Message, e.For, err
 }
 
-// compactJSON returns raw as json.Marshal would copy it into its output: without spaces
-// and with its escapes. It returns empty or already compact JSON unchanged.
-func compactJSON(raw json.RawMessage) (json.RawMessage, error) {
+// Compact returns raw as it is stored: without spaces, and with the escapes of
+// encoding/json. Invalid JSON, and JSON of that form, is returned unchanged, and nil if there is none.
+func Compact(raw json.RawMessage) json.RawMessage {
 	if len(raw) == 0 {
-		return nil, nil
+		return nil
 	}
 	if strictjson.IsCompact(raw) {
-		return raw, nil // our own encoding is always compact
+		return raw // our own encoding is always compact
 	}
-	return json.Marshal(raw)
-}
-
-// Compact returns raw as it is stored: without spaces, and with the escapes of
-// encoding/json. Invalid JSON is returned unchanged.
-func Compact(raw json.RawMessage) json.RawMessage {
-	compact, err := compactJSON(raw)
+	compact, err := json.Marshal(raw)
 	if err != nil {
 		return raw
 	}
