@@ -310,6 +310,33 @@ type PushDeleted struct {
 	By auth.Principal `json:"by"`
 }
 
+// CallOf returns the id of the call that an event is of; "": it is of none.
+func CallOf(v any) string {
+	switch e := v.(type) {
+	case *CallCancel:
+		return e.Call
+	case *CallCheckpoint:
+		return e.Call
+	case *CallFinished:
+		return e.Call
+	case *CallLate:
+		return e.Call
+	case *CallLooked:
+		return e.Call
+	case *CallPostponed:
+		return e.Call
+	case *CallResumed:
+		return e.Call
+	case *CallStarted:
+		return e.Call
+	case *CallSuspended:
+		return e.Call
+	case *CallUnknown:
+		return e.Call
+	}
+	return ""
+}
+
 // kinds are the kinds of private events, with the structs that hold them.
 var kinds = map[string]func() any{
 	KindMessage:     made[MessageReceived],

@@ -104,7 +104,10 @@ func (f *Fold) ApplyPrivate(v any) error {
 	case *event.PushDeleted:
 		f.dropWebhook(e.ID)
 	default:
-		return f.applyCall(v)
+		if id := event.CallOf(v); id != "" {
+			return f.applyCall(id, v)
+		}
+		return fmt.Errorf("fold: no rule for %T", v)
 	}
 	return nil
 }
@@ -164,84 +167,65 @@ func (f *Fold) applyResolved(e *event.ApprovalResolved) error {
 	return nil
 }
 
-// changeCall changes a call, which was planned.
-func (f *Fold) changeCall(id string, to func(*Call)) error {
+func (f *Fold) applyCall(id string, v any) error {
 	c := f.Call(id)
 	if c == nil {
 		return fmt.Errorf("fold: call %s was never planned", id)
 	}
-	to(c)
-	return nil
-}
-
-func (f *Fold) applyCall(v any) error {
 	switch e := v.(type) {
 	case *event.CallCancel:
-		return f.changeCall(e.Call, func(c *Call) { c.Canceled = true })
+		c.Canceled = true
 	case *event.CallStarted:
-		return f.changeCall(e.Call, func(c *Call) {
-			if c.Repeats++; c.State != CallUncertain || e.Attempt != c.Attempt {
-				c.Repeats = 0
-			}
-			if e.Attempt != c.Attempt {
-				c.Used, c.Digest, c.Changed = len(c.Answered), e.Tool, false
-			}
-			c.State, c.Attempt, c.Grant, c.Cause, c.Why = CallRunning, e.Attempt, e.Grant, "", ""
-			c.entered(e.Tool, e.Safe)
-			c.reachable()
-			if e.Args != nil {
-				c.Args = e.Args
-			}
-		})
+		if c.Repeats++; c.State != CallUncertain || e.Attempt != c.Attempt {
+			c.Repeats = 0
+		}
+		if e.Attempt != c.Attempt {
+			c.Used, c.Digest, c.Changed = len(c.Answered), e.Tool, false
+		}
+		c.State, c.Attempt, c.Grant, c.Cause, c.Why = CallRunning, e.Attempt, e.Grant, "", ""
+		c.entered(e.Tool, e.Safe)
+		c.reachable()
+		if e.Args != nil {
+			c.Args = e.Args
+		}
 	case *event.CallCheckpoint:
-		return f.changeCall(e.Call, func(c *Call) { c.keep(e) })
+		c.keep(e)
 	case *event.CallSuspended:
-		return f.changeCall(e.Call, func(c *Call) {
-			c.State, c.Paused, c.Suspended, c.Wake = CallWaiting, true, e.N, e.Wake
-			if e.State != nil {
-				c.Used = len(c.Answered)
-			}
-			f.suspended(c, e.Asks)
-			c.Output = e.Output
-			c.Checkpoint, c.Repeats = c.Checkpoint || e.Again, 0
-			c.suspend(e.State)
-			c.Watch, c.Waits, c.Looked = e.Watch, e.Waits, false
-		})
+		c.State, c.Paused, c.Suspended, c.Wake = CallWaiting, true, e.N, e.Wake
+		if e.State != nil {
+			c.Used = len(c.Answered)
+		}
+		f.suspended(c, e.Asks)
+		c.Output = e.Output
+		c.Checkpoint, c.Repeats = c.Checkpoint || e.Again, 0
+		c.suspend(e.State)
+		c.Watch, c.Waits, c.Looked = e.Watch, e.Waits, false
 	case *event.CallLooked:
-		return f.changeCall(e.Call, func(c *Call) {
-			if c.Looked = len(e.Waits) == 0; !c.Looked {
-				c.Waits = e.Waits
-			}
-		})
+		if c.Looked = len(e.Waits) == 0; !c.Looked {
+			c.Waits = e.Waits
+		}
 	case *event.CallResumed:
-		return f.changeCall(e.Call, func(c *Call) {
-			c.State, c.Paused, c.Wake, c.Cause, c.Why = CallRunning, false, nil, "", ""
-			c.entered(e.Tool, e.Safe)
-			c.reachable()
-			f.resumed(c)
-		})
+		c.State, c.Paused, c.Wake, c.Cause, c.Why = CallRunning, false, nil, "", ""
+		c.entered(e.Tool, e.Safe)
+		c.reachable()
+		f.resumed(c)
 	case *event.CallUnknown:
-		return f.changeCall(e.Call, func(c *Call) { c.State, c.Why, c.Cause, c.Approval = CallUncertain, e.Why, e.Cause, "" })
+		c.State, c.Why, c.Cause, c.Approval = CallUncertain, e.Why, e.Cause, ""
 	case *event.CallPostponed:
-		return f.changeCall(e.Call, func(c *Call) {
-			c.Tries, c.Since, c.Retry = e.N, &e.Since, &e.Until
-			if e.Why != "" {
-				c.Trouble = e.Why
-			}
-		})
+		c.Tries, c.Since, c.Retry = e.N, &e.Since, &e.Until
+		if e.Why != "" {
+			c.Trouble = e.Why
+		}
 	case *event.CallFinished:
-		return f.changeCall(e.Call, func(c *Call) {
-			c.State, c.Paused, c.Outcome, c.Result, c.Error = CallDone, false, e.Outcome, e.Result, e.Error
-			c.Actions = e.Actions
-			c.reachable()
-			if len(e.Delta) > 0 {
-				f.setState(e.Delta)
-			}
-		})
+		c.State, c.Paused, c.Outcome, c.Result, c.Error = CallDone, false, e.Outcome, e.Result, e.Error
+		c.Actions = e.Actions
+		c.reachable()
+		if len(e.Delta) > 0 {
+			f.setState(e.Delta)
+		}
 	case *event.CallLate: // recorded for people only
-		return f.changeCall(e.Call, func(*Call) {})
 	}
-	return fmt.Errorf("fold: no rule for %T", v)
+	return nil
 }
 
 // Count counts an event of n bytes that has been folded.
