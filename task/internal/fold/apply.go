@@ -104,10 +104,7 @@ func (f *Fold) ApplyPrivate(v any) error {
 	case *event.PushDeleted:
 		f.dropWebhook(e.ID)
 	default:
-		if id := event.CallOf(v); id != "" {
-			return f.applyCall(id, v)
-		}
-		return fmt.Errorf("fold: no rule for %T", v)
+		return f.applyCall(event.CallOf(v), v)
 	}
 	return nil
 }
@@ -170,7 +167,7 @@ func (f *Fold) applyResolved(e *event.ApprovalResolved) error {
 func (f *Fold) applyCall(id string, v any) error {
 	c := f.Call(id)
 	if c == nil {
-		return fmt.Errorf("fold: call %s was never planned", id)
+		return fmt.Errorf("fold: %T is of call %q, which was never planned", v, id)
 	}
 	switch e := v.(type) {
 	case *event.CallCancel:
