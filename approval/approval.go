@@ -62,46 +62,56 @@ const (
 
 // Terms are the conditions that a gate sets for an approval, frozen when it is asked.
 type Terms struct {
-	Gate      string         `json:"gate"`                // name of the gate that asked
-	Expires   time.Duration  `json:"expires,omitempty"`   // after asking, in ns; 0: never
-	OnExpiry  OnExpiry       `json:"onExpiry,omitempty"`  // "": ExpiryRejects
-	Allowed   []DecisionType `json:"allowed,omitempty"`   // nil: all that the kind has
-	FourEyes  bool           `json:"fourEyes,omitempty"`  // not the requester, nor its chain
-	Elsewhere bool           `json:"elsewhere,omitempty"` // not answered by the A2A client
+	// Gate is the name of the gate that asked.
+	Gate string `json:"gate"`
+	// Expires is the time after asking, in ns; 0: never.
+	Expires time.Duration `json:"expires,omitempty" yaml:"expires" or:"never" never:"-1" doc:"How long the approval may be pending, instead of deadlines.expires."`
+	// OnExpiry "": [ExpiryRejects].
+	OnExpiry OnExpiry `json:"onExpiry,omitempty" yaml:"on_expiry" oneof:"an outcome of a deadline: reject, cancel, keep" doc:"Effect of the deadline. Default: deadlines.on_expiry."`
+	// Allowed nil: all that the kind has.
+	Allowed []DecisionType `json:"allowed,omitempty" yaml:"allowed" oneof:"a decision: approve, edit, reject, respond, cancel" all:"decides" doc:"Decisions that are offered. Default: all."`
+	// FourEyes excludes the requester and its chain.
+	FourEyes bool `json:"fourEyes,omitempty" yaml:"four_eyes" doc:"Excludes every requester of the call from deciding. Needs auth."`
+	// Elsewhere refuses the answer of the A2A client.
+	Elsewhere bool `json:"elsewhere,omitempty" yaml:"elsewhere" doc:"The A2A client may not decide. Needs auth."`
 	// WaitingState is the state in which a task waits for a decision that its client may not make;
 	// "": [WaitsWorking].
-	WaitingState WaitingState `json:"waitingState,omitempty"`
-	Destructive  bool         `json:"destructive,omitempty"` // a word approves it only with its code
-	NoText       bool         `json:"noText,omitempty"`      // text never decides it, be it JSON
-	CancelsTask  bool         `json:"cancelsTask,omitempty"` // a rejection cancels the task
+	WaitingState WaitingState `json:"waitingState,omitempty" yaml:"waiting_state" oneof:"a waiting state: working, auth_required, input_required" doc:"State of a task that waits for a decision that its client may not make, instead of the server's waiting_state."`
+	// Destructive: a word approves it only with its code.
+	Destructive bool `json:"destructive,omitempty" yaml:"destructive" doc:"Shown as destructive; a word approves it only with the code of the question."`
+	// NoText: text never decides it, be it JSON.
+	NoText bool `json:"noText,omitempty" yaml:"no_text" doc:"Never decided by text, only by data and outside the conversation."`
+	// CancelsTask: a rejection cancels the task.
+	CancelsTask bool `json:"cancelsTask,omitempty" yaml:"on_reject" default:"continue" oneof:": cancel, continue" doc:"cancel: a rejection cancels the task, too."`
 	// Approvers restricts deciders; nil: every principal with the right to decide the
 	// approvals of the task. It grants no right to decide, see [auth.Decide].
-	Approvers *Approvers `json:"approvers,omitempty"`
+	Approvers *Approvers `json:"approvers,omitempty" yaml:"approvers" as:"approvers" form:"{roles: [sre], subjects: [\"corp:alice\"], when: args.region in decider.roles}" doc:"Only these may decide, if they have the right, and when is true of them; acme/corp:alice names the tenant. Needs auth."`
 	// People is how many persons have to approve, of those that Approvers include; 0: one. It is
 	// for gates: an approval has Needs.
-	People int `json:"-"`
+	People int `json:"-" yaml:"people" min:"1" max:"10" doc:"Persons who have to approve (default 1), each with one vote; a rejection by any of them ends it. Needs auth (docs/approvals.md)."`
 	// Needs are the votes without which the call does not run; nil: one decision is enough. They
 	// are made of the People and Approvers of all gates that ask.
 	Needs []Need `json:"needs,omitempty"`
 	// Human refuses the answers of programs: of a provider, of services and of agents.
-	Human bool `json:"human,omitempty"`
-	Risk  Risk `json:"risk,omitempty"` // "": see [Approval.Risk]
+	Human bool `json:"human,omitempty" yaml:"human" doc:"Services, agents that act for a person, and a provider may not decide."`
+	// Risk "": see [Approval.Risk].
+	Risk Risk `json:"risk,omitempty" yaml:"risk" oneof:"a risk: low, medium, high" doc:"Shown; decides nothing. Default: high if destructive, else medium."`
 	// Mask lists JSON pointers (RFC 6901) into the arguments, with * for every member or
 	// element. Lists, mails and logs have [Masked] in these places; the decider sees
 	// everything. A pointer without a match masks nothing. A gate masks every call of its tools,
 	// also those that it is not about: see [Policy.Mask].
-	Mask []string `json:"mask,omitempty"`
+	Mask []string `json:"mask,omitempty" yaml:"mask" form:"a JSON pointer" check:"mask" doc:"Arguments that lists, hints, messages and logs show as •••, such as /users/*/name."`
 	// MaskTask keeps conversation, results and artifacts of a task in which a call of the tool was asked
 	// about from all but its requester and those who may decide. Such calls have no grants.
-	MaskTask bool `json:"maskTask,omitempty"`
+	MaskTask bool `json:"maskTask,omitempty" yaml:"mask_task" doc:"Only the requester and those who may decide see the task's messages, results and artifacts."`
 	// Notify lists the routes on which the approval is announced, beside those that announce all.
-	Notify []string `json:"notify,omitempty"`
+	Notify []string `json:"notify,omitempty" yaml:"notify" form:"a name" check:"route" doc:"Routes that announce the approval."`
 	// Remind is the time after asking at which the routes are told again, once, in ns; 0: never.
-	Remind time.Duration `json:"remind,omitempty"`
+	Remind time.Duration `json:"remind,omitempty" yaml:"remind" or:"never" doc:"When the routes are told again, once, after asking."`
 	// Escalate asks others, too, after a while.
-	Escalate Escalation `json:"escalate,omitzero"`
+	Escalate Escalation `json:"escalate,omitzero" yaml:"escalate"`
 	// Grants is what a person may allow together with an approve; nil: nothing. See [Grant].
-	Grants *GrantTerms `json:"grants,omitempty"`
+	Grants *GrantTerms `json:"grants,omitempty" yaml:"grants" as:"grants" form:"{scopes: [task, context, time], max: 8h, uses: 50, vary: [/subject]}" doc:"What an approve may allow later calls: those of its task, its context or any of the requester, for max (24h) and uses, that differ in vary at most. Default: nothing."`
 }
 
 // Version is the V of an [Approval], an [Audit] and a [Grant].

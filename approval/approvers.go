@@ -12,13 +12,13 @@ import (
 // Approvers restricts decisions to principals with a role in Roles or a subject in Subjects, and of
 // these to those for whom When is true.
 type Approvers struct {
-	Roles []string `json:"roles,omitempty"`
+	Roles []string `json:"roles,omitempty" yaml:"roles" fill:"a name, or remove it"`
 	// Subjects are authenticated subjects, such as "corp:alice" (in any tenant) or
 	// "acme/corp:alice" (in the tenant before the slash).
-	Subjects []string `json:"subjects,omitempty"`
+	Subjects []string `json:"subjects,omitempty" yaml:"subjects" fill:"a name, or remove it"`
 	// When is a condition on the decider and the arguments of the call, see
 	// [condition.CompileDecider]; "": none. If it fails, it is not true.
-	When string `json:"when,omitempty"`
+	When string `json:"when,omitempty" yaml:"when" as:"decider"`
 	// Escalated are the roles that are added when the approval is escalated. A gate does not set
 	// it: see [Escalation].
 	Escalated []string `json:"escalated,omitempty"`

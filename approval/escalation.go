@@ -10,12 +10,14 @@ import (
 // once. It adds deciders and changes nothing else: not the call, its digest, the number of people,
 // or the way to decide. The zero Escalation does nothing.
 type Escalation struct {
-	After  time.Duration `json:"after"`            // asking, in ns
-	Notify []string      `json:"notify,omitempty"` // routes that are told, whatever events they take
+	// After is the time after asking, in ns.
+	After time.Duration `json:"after" yaml:"after" or:"never" doc:"When others are asked, too, once, after asking."`
+	// Notify lists routes that are told, whatever events they take.
+	Notify []string `json:"notify,omitempty" yaml:"notify" form:"a name" check:"route" doc:"Routes that are told then, whatever their events are."`
 	// AddRoles are the roles whose principals may decide then, beside the approvers that the same
 	// gate names. They grant no right to decide, see [auth.Decide]. The approvers of other gates
 	// stay as they are: an escalation loosens no other gate.
-	AddRoles []string `json:"addRoles,omitempty"`
+	AddRoles []string `json:"addRoles,omitempty" yaml:"add_roles" fill:"a name" doc:"Roles that may decide then, beside the gate's approvers, if they have the right."`
 }
 
 // clone returns a copy that shares nothing with e.

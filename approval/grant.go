@@ -39,12 +39,14 @@ const (
 // GrantTerms are the demands of a gate on grants: its approver may also allow later calls that
 // differ in nothing but Vary. A gate without GrantTerms allows no grant.
 type GrantTerms struct {
-	Scopes []GrantScope  `json:"scopes"`
-	Max    time.Duration `json:"max,omitempty"`  // of a grant; 0: DefaultGrantTime
-	Uses   int           `json:"uses,omitempty"` // of a grant, at most; 0: any number
+	Scopes []GrantScope `json:"scopes" yaml:"scopes" required:"yes" oneof:"a scope of grants: task, context, time"`
+	// Max is the time of a grant; 0: DefaultGrantTime.
+	Max time.Duration `json:"max,omitempty" yaml:"max" min:"1m"`
+	// Uses is how often a grant may be used; 0: any number.
+	Uses int `json:"uses,omitempty" yaml:"uses" min:"1" max:"1000000"`
 	// Vary lists JSON pointers (RFC 6901) to arguments whose values may differ. The members
 	// themselves may not: a call without them is another call.
-	Vary []string `json:"vary,omitempty"`
+	Vary []string `json:"vary,omitempty" yaml:"vary" form:"a JSON pointer" check:"vary"`
 }
 
 // Longest returns the longest time of a grant.

@@ -44,31 +44,31 @@ func Unpinned(pins map[string]string) Predicate {
 type Gate struct {
 	// Name is the gate's name in approvals and in the audit; no two gates of a policy
 	// have the same. Defaults to "gate:" and Tool.
-	Name string
+	Name string `yaml:"name" form:"a string" fill:"a name, or remove the line" check:"gate" doc:"Unique name in approvals and in the audit. Default: gate: and the tool; a list of tools needs a name."`
 	// Tool names the tools: a single tool exactly, or several with a pattern in which *
 	// matches any text, or all with "*".
 	Tool string
 	// Tools names more tools in the same way. A gate with any has a Name.
-	Tools []string
+	Tools []string `yaml:"tool" required:"yes" form:"a name, \"*\" for all, or a list" fill:"the name of a tool, or \"*\" for all" doc:"Name of a tool, a pattern in which * matches any text, or a list of these. A name that no tool has is an error at the start."`
 	// Action defaults to ActionAsk. ActionAllow means that this gate does not object. It never
 	// overrides other gates that ask, and overrides the tool's own gate only when the
 	// gate names the tool exactly: then an operator has said that this very tool need not ask.
-	Action Action
-	// Who, Condition and When limit the gate to some calls: each that is set has to hold.
+	Action Action `yaml:"action" default:"ask" oneof:"an action: ask, allow, deny" doc:"Only an allow with the exact name overrides the tool's own gate."`
+	// Condition, Who and When limit the gate to some calls: each that is set has to hold.
 	// Default to all calls. At most [MaxConditions] gates with a Condition may be about a tool.
-	Who       *Who
-	Condition *condition.Condition
+	Condition *condition.Condition `yaml:"when" as:"condition" form:"a condition such as args.amount > 100" doc:"Limits the gate to calls about which this is true (CEL; docs/policy.md)."`
+	Who       *Who                 `yaml:"who" as:"who" form:"{callers: [\"corp:*\"], roles: [ops], tenants: [acme], agents: [desk], annotations: [destructive]}" doc:"Limits the gate to these requesters, agents and tools: in each list, any."`
 	When      Predicate
 	// Hint is the question to the person, or the explanation of a denial. {name} and
 	// {/json/pointer} stand for arguments, as JSON text, shortened when long and with hidden
 	// characters escaped; an unknown name stays as it is, and a masked argument is [Masked].
 	// Defaults to the hint of the tool's own gate, else to a hint with the name and all
 	// arguments.
-	Hint string
+	Hint string `yaml:"hint" form:"a string" doc:"Question, or reason of a denial; {name} and {/json/pointer} become arguments of the call."`
 	// Terms are the gate's demands on its approvals. If several gates ask about a call, all
 	// demands count; see [Policy.Judge]. Gate is set to Name. Terms without a value come from
 	// [PolicyConfig].Defaults; a negative Expires means that the defaults set no deadline.
-	Terms Terms
+	Terms Terms `yaml:",inline"`
 }
 
 // PolicyConfig configures a [Policy]. The zero value asks about the calls whose tools ask

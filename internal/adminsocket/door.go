@@ -137,7 +137,7 @@ func (d *Door) Enters(path string) error {
 // configuration that the server was started with, which has the users, and owner the uid of
 // the server; -1: that is not known.
 func CheckPrograms(started, conf *config.Config, owner int) error {
-	if started.Admin.OwnUserDecides || owner < 0 || !slices.ContainsFunc(conf.Tools.Entries, func(t config.Tool) bool { return len(t.Argv) > 0 }) {
+	if started.Admin.OwnUserDecides || owner < 0 || !slices.ContainsFunc(conf.Tools.Entries, func(t config.Tool) bool { return len(t.Run)+len(t.Command) > 0 }) {
 		return nil
 	}
 	users, err := localUsers(started)

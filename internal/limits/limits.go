@@ -64,7 +64,7 @@ func Derive(l *config.Limits, apart bool, p Process) Limits {
 		return max(n*l.PerCaller/100, 1)
 	}
 	// An event holds a message, a result, or a question with its arguments.
-	event := min(max(int(l.Body/4), 128*kib), 8*mib, l.Task)
+	event := min(max(int(l.Body/4), 128*kib), 8*mib, int(l.Task))
 	held := max(l.Turns/8, 1)
 	connections := l.Connections
 	if p.files > 0 {
@@ -82,7 +82,7 @@ func Derive(l *config.Limits, apart bool, p Process) Limits {
 			Held: held, HeldPerCaller: share(held),
 			ToolTimeout: l.ToolTimeout, ToolGrace: min(l.ToolTimeout, 5*time.Second), PlanTimeout: l.PlanTimeout,
 			Event: event, Args: event / 8, Window: event / 4,
-			Task: l.Task, Output: l.Task / 4,
+			Task: int(l.Task), Output: int(l.Task) / 4,
 			Disk: l.Disk, DiskPerCaller: l.DiskPerCaller,
 		},
 		Header: 64 * kib, HeaderTimeout: min(l.ReadTimeout, 10*time.Second),

@@ -13,10 +13,11 @@ import (
 // Listen returns a value that is host:port. An empty host means all addresses of the
 // machine.
 func Listen(to *string) Value {
-	return Text(to, "host:port", NotEmpty("host:port"), checkListen)
+	return Text(to, "host:port", NotEmpty("host:port"), CheckListen)
 }
 
-func checkListen(text string) error {
+// CheckListen refuses a text that is not host:port.
+func CheckListen(text string) error {
 	host, port, err := net.SplitHostPort(text)
 	if err != nil {
 		return fmt.Errorf("%s is not host:port; write it as 127.0.0.1:8080", quote(text))

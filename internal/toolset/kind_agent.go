@@ -17,24 +17,23 @@ const maxToolName = 64
 // buildAgent makes the toolset of an entry. It does not connect.
 func buildAgent(w *maker, e *entry) (key string, err error) {
 	c := &e.config
-	own := config.Own[config.AgentTool](c)
 	out := agenttool.Config{
-		Name: c.Name, Description: c.Description, Card: own.Card, Depth: own.Depth, Timeout: c.Timeout,
+		Name: c.Name, Description: c.About, Card: c.Card, Depth: c.Depth, Timeout: c.Timeout,
 		Allow: c.Networks, Own: w.own, Approve: w.approval(c), Logger: w.log, Header: w.headers(c),
 	}
-	if own.Bearer != "" {
+	if c.Bearer != "" {
 		if _, has := out.Header["Authorization"]; has {
 			return "header", errors.New("there is a bearer token, too; remove one of the two")
 		}
-		out.Header["Authorization"] = w.secrets.filled("Bearer {secret:" + own.Bearer + "}")
+		out.Header["Authorization"] = w.secrets.filled("Bearer {secret:" + c.Bearer + "}")
 	}
-	identity, err := json.Marshal([]any{c.Header, own.Bearer})
+	identity, err := json.Marshal([]any{c.Header, c.Bearer})
 	if err != nil {
 		return "header", err
 	}
 	out.Identity = string(identity)
 	var beside []tool.Tool
-	if own.Transfer {
+	if c.Transfer {
 		if most := maxToolName - len(config.TransferPrefix); len(c.Name) > most {
 			return "transfer", fmt.Errorf("the name of the tool %s%s would be too long; write a name of at most %d characters", config.TransferPrefix, c.Name, most)
 		}

@@ -2,7 +2,6 @@ package toolset
 
 import (
 	"a2a-server/approval"
-	"a2a-server/internal/app/config"
 	"a2a-server/tool"
 	"a2a-server/tool/agent"
 	"a2a-server/tool/approvaltool"
@@ -12,9 +11,9 @@ import (
 func buildAsk(_ *maker, e *entry) (key string, err error) {
 	c := &e.config
 	out := approvaltool.Config{Name: c.Name, Description: c.Description, Parameters: parameters(c)}
-	if hint := config.Own[config.AskTool](c).Hint; hint != "" {
+	if c.Hint != "" {
 		out.Hint = func(_ agent.ReadonlyContext, args map[string]any) (string, error) {
-			return approval.FillHint(hint, args)
+			return approval.FillHint(c.Hint, args)
 		}
 	}
 	t, err := approvaltool.New(out)

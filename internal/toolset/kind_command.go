@@ -17,16 +17,15 @@ import (
 // buildCommand makes the tool of an entry.
 func buildCommand(w *maker, e *entry) (key string, err error) {
 	c := &e.config
-	own := config.Own[config.CommandTool](c)
 	args, err := commandArgs(c)
 	if err != nil {
 		return "args", err
 	}
 	env, secrets := w.environment(c.Env)
 	out := commandtool.Config{
-		Name: c.Name, Description: c.Description, Run: c.Argv, Args: args, Dir: c.Dir, Stdin: own.Stdin,
+		Name: c.Name, Description: c.Description, Run: c.Run, Args: args, Dir: c.Dir, Stdin: c.Stdin,
 		Env: env, Secrets: map[string]func(context.Context) (string, error){},
-		Timeout: c.Timeout, Output: commandtool.Output{Max: int(own.Output.Max)}, Approve: w.approval(c),
+		Timeout: c.Timeout, Output: commandtool.Output{Max: int(c.OutputMax)}, Approve: w.approval(c),
 	}
 	// The variables of every command are left out: another PATH or LANG of the server does not
 	// ask for approval again.
@@ -35,7 +34,7 @@ func buildCommand(w *maker, e *entry) (key string, err error) {
 		return "env", err
 	}
 	out.Identity = string(identity)
-	if own.Output.As == "bytes" {
+	if c.OutputAs == "bytes" {
 		out.Output.As = commandtool.Bytes
 	}
 	for name, secret := range secrets {

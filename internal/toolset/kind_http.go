@@ -14,16 +14,15 @@ import (
 // buildHTTP makes the tool of an entry.
 func buildHTTP(w *maker, e *entry) (key string, err error) {
 	c := &e.config
-	own := config.Own[config.HTTPTool](c)
 	client, err := w.httpClient(c)
 	if err != nil {
 		return "networks", err
 	}
-	method, url, _ := strings.Cut(own.Request, " ")
+	method, url, _ := strings.Cut(c.Request, " ")
 	t, err := httptool.New(httptool.Config{
-		Name: c.Name, Description: c.Description, Method: method, URL: url, Header: c.Header, JSON: strictjson.Clone(own.Body), Form: own.Form,
+		Name: c.Name, Description: c.Description, Method: method, URL: url, Header: c.Header, JSON: strictjson.Clone(c.Body), Form: c.Form,
 		Parameters: parameters(c), Secrets: w.secrets.named,
-		Result: own.Result, Approve: w.approval(c), Timeout: c.Timeout, Client: client,
+		Result: c.Result, Approve: w.approval(c), Timeout: c.Timeout, Client: client,
 	})
 	if err != nil {
 		return "request", err

@@ -18,9 +18,8 @@ import (
 // buildMCP makes the toolset of an entry. It does not connect.
 func buildMCP(w *maker, e *entry) (key string, err error) {
 	c := &e.config
-	own := config.Own[config.MCPTool](c)
 	out := mcptoolset.Config{
-		Name: e.name(), Prefix: c.Name + "_", Only: c.Only, Trust: own.Trust, Pins: c.Pins, Elicit: mcptoolset.Elicit(own.Elicit), Protocol: mcptoolset.Protocol(own.Protocol),
+		Name: e.name(), Prefix: c.Name + "_", Only: c.Only, Trust: c.Trust, Pins: c.Pins, Elicit: mcptoolset.Elicit(c.Elicit), Protocol: mcptoolset.Protocol(c.Protocol),
 		Approve: c.Approve.Tools(), CallTimeout: c.Timeout, Logger: w.log, // see gatedMCP
 	}
 	identity, err := json.Marshal([]any{c.Env, c.Header})
@@ -33,7 +32,7 @@ func buildMCP(w *maker, e *entry) (key string, err error) {
 		out.HTTP = &mcptoolset.HTTP{URL: c.URL, Header: w.headers(c), Allow: c.Networks, Own: w.own}
 	} else {
 		key = "command"
-		out.Command = &mcptoolset.Command{Argv: c.Argv, Dir: c.Dir, Secrets: map[string]func() (string, error){}}
+		out.Command = &mcptoolset.Command{Argv: c.Command, Dir: c.Dir, Secrets: map[string]func() (string, error){}}
 		env, secrets := w.environment(c.Env)
 		for name, secret := range secrets {
 			out.Command.Secrets[name] = func() (string, error) { return w.secrets.read(secret) }
@@ -77,7 +76,7 @@ func showMCP(t *ToolInfo, c *config.Tool) {
 	t.Own = strings.TrimPrefix(t.Name, c.Name+"_")
 	t.Pin = c.Pins[t.Own]
 	t.Changed = t.Pin != "" && !strings.EqualFold(t.Pin, t.Digest)
-	t.Trusted = slices.Contains(config.Own[config.MCPTool](c).Trust, t.Own) && !t.Changed
+	t.Trusted = slices.Contains(c.Trust, t.Own) && !t.Changed
 }
 
 // CacheFolder makes the folder in which the definitions of MCP servers are kept, so that
@@ -102,6 +101,6 @@ func (w *maker) cacheFile(c *config.Tool) string {
 	if w.cache == "" {
 		return ""
 	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q", []any{c.Name, c.Argv, c.Dir, c.URL, c.Only}))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q", []any{c.Name, c.Command, c.Dir, c.URL, c.Only}))
 	return filepath.Join(w.cache, fmt.Sprintf("%s-%x.json", c.Name, sum[:8]))
 }

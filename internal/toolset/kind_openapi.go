@@ -10,8 +10,7 @@ import (
 // buildOpenAPI makes the tools of an entry.
 func buildOpenAPI(w *maker, e *entry) (key string, err error) {
 	c := &e.config
-	spec := config.Own[config.OpenAPITool](c).Spec
-	if err := privatefile.CheckWriters(spec); err != nil { // it says which requests are made
+	if err := privatefile.CheckWriters(c.Spec); err != nil { // it says which requests are made
 		return "spec", err
 	}
 	client, err := w.httpClient(c)
@@ -19,7 +18,7 @@ func buildOpenAPI(w *maker, e *entry) (key string, err error) {
 		return "networks", err
 	}
 	out := openapitoolset.Config{
-		Name: e.name(), Prefix: c.Name + "_", Path: spec, Server: c.URL, Only: c.Only, Header: c.Header, Timeout: c.Timeout, Client: client,
+		Name: e.name(), Prefix: c.Name + "_", Path: c.Spec, Server: c.Server, Only: c.Only, Header: c.Header, Timeout: c.Timeout, Client: client,
 		Secrets: w.secrets.named, Approve: c.Approve.Tools(),
 	}
 	exempts := !c.Approve.Given && len(w.conf.NoApproveTools) > 0

@@ -16,10 +16,9 @@ import (
 // buildSearch makes the tool of an entry. Its index is not opened before [State.Start], or a call.
 func buildSearch(w *maker, e *entry) (key string, err error) {
 	c := &e.config
-	own := config.Own[config.SearchTool](c)
 	approve := w.approval(c)
 	asks := approve != nil && *approve
-	if own.Memory {
+	if c.Memory {
 		t, err := searchtool.NewMemory(searchtool.MemoryConfig{Name: c.Name, Description: c.Description, Timeout: c.Timeout, Approve: asks})
 		if err != nil {
 			return "search", err
@@ -27,13 +26,13 @@ func buildSearch(w *maker, e *entry) (key string, err error) {
 		e.made = tool.NewToolset(e.name(), t)
 		return "", nil
 	}
-	source := &searchtool.Folders{Paths: own.Folders, Extensions: own.Extensions}
+	source := &searchtool.Folders{Paths: c.Folders, Extensions: c.Extensions}
 	key = "folders"
-	if own.Folder != "" {
-		source.Paths, key = []string{own.Folder}, "folder"
+	if c.Folder != "" {
+		source.Paths, key = []string{c.Folder}, "folder"
 	}
 	out := searchtool.Config{
-		Name: c.Name, Description: c.Description, Source: source, Folder: w.indexFolder(c), Refresh: own.Refresh, Timeout: c.Timeout, Approve: asks, Log: w.log,
+		Name: c.Name, Description: c.Description, Source: source, Folder: w.indexFolder(c), Refresh: c.Refresh, Timeout: c.Timeout, Approve: asks, Log: w.log,
 	}
 	if w.only != "" {
 		out.Wait = time.Hour // a call in a server of its own has as long as a call may take
@@ -68,8 +67,7 @@ func (w *maker) indexFolder(c *config.Tool) string {
 	if w.index == "" {
 		return ""
 	}
-	own := config.Own[config.SearchTool](c)
-	sum := sha256.Sum256(fmt.Appendf(nil, "%d %q", searchtool.Format, []any{own.Folder, own.Folders, own.Extensions}))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d %q", searchtool.Format, []any{c.Folder, c.Folders, c.Extensions}))
 	return filepath.Join(w.index, fmt.Sprintf("%s-%x", c.Name, sum[:8]))
 }
 

@@ -94,7 +94,7 @@ func GateText(g approval.Gate, terms approval.Terms) string {
 	whole := g
 	whole.Terms = terms
 	g.Terms.Mask = terms.Mask // the default mask is added to the gate's mask
-	set, all, blank := gateKeys(&g), gateKeys(&whole), gateKeys(&approval.Gate{Action: approval.ActionAsk})
+	set, all, blank := keysOf(&g), keysOf(&whole), keysOf(&approval.Gate{Action: approval.ActionAsk})
 	for i, k := range set {
 		switch none := blank[i].value(); {
 		case k.value() != none:

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/netip"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -14,9 +13,10 @@ import (
 
 // TLS says with which certificate the server serves.
 type TLS struct {
-	Cert, Key  string // absolute paths of PEM files; "": no TLS
-	ClientCA   string // absolute path of the CAs of client certificates; "": none are asked for
-	ClientAuth ClientAuth
+	Cert       string     `yaml:"cert" check:"path" needs:"tls.key: a certificate needs its private key" doc:"Certificate with its chain, in PEM; the server then speaks only TLS."`
+	Key        string     `yaml:"key" check:"path" needs:"tls.cert: a private key needs its certificate" doc:"Private key of tls.cert, in PEM, mode 0640 or less."`
+	ClientCA   string     `yaml:"client_ca" check:"path" needs:"tls.cert: client certificates need TLS" doc:"Authorities of client certificates, in PEM."`
+	ClientAuth ClientAuth `yaml:"client_auth" default:"optional" oneof:"a setting of client certificates: optional, required" needs:"tls.client_ca: no client certificate could be valid" doc:"With required every connection needs a certificate, probes too."`
 }
 
 // ClientAuth says whether a client needs a certificate.
@@ -31,16 +31,15 @@ const (
 // Auth configures the authentication of callers. Its zero value is a server without
 // authentication.
 type Auth struct {
-	Keys   APIKeys
-	OIDC   []OIDC
-	MTLS   MTLS
-	Proxy  Proxy
-	Socket []SocketUser // local users on a Unix socket, by uid
-
-	DelegatedDecisions bool        // services, and callers that act for others, may decide
-	People             auth.People // who have several subjects
-	DefaultRoles       []string    // of callers whose credential gives none
-	Tenant             string      // of callers whose credential gives none
+	Keys               APIKeys      `yaml:"keys"`
+	OIDC               []OIDC       `yaml:"oidc" noun:"issuer" example:"- name: corp"`
+	MTLS               MTLS         `yaml:"mtls"`
+	Proxy              Proxy        `yaml:"proxy"`
+	Socket             []SocketUser `yaml:"socket" noun:"local user" example:"- uid: 1000"`
+	DelegatedDecisions bool         `yaml:"delegated_decisions" doc:"Lets services, and agents with the token of a person, decide approvals."`
+	People             auth.People  `yaml:"people" as:"people" form:"{alice: [\"key:alice\", \"corp:alice\"]}" doc:"Subjects of one person, by name, for four eyes and votes; acme/corp:alice names the tenant."`
+	DefaultRoles       []string     `yaml:"default_roles" fill:"a role" check:"role" doc:"Roles of callers without any in their credential or its section."`
+	Tenant             string       `yaml:"tenant" form:"a name" check:"line" doc:"Tenant of callers without any in their credential or its section."`
 }
 
 // Given reports whether callers of A2A are authenticated by something configured. Mapped
@@ -59,30 +58,28 @@ func (a *Auth) RolesOr(own []string) []string {
 
 // APIKeys are keys in a file of ours.
 type APIKeys struct {
-	Header string // that has the key. Defaults to X-API-Key.
-	File   string // absolute path; "": no keys
+	Header string `yaml:"header" default:"X-API-Key" form:"a header" check:"header" needs:"auth.keys.file" doc:"Header of API keys; Authorization has Bearer and the key."`
+	File   string `yaml:"file" check:"path" doc:"File of API keys, which 'a2a-server keys add' writes."`
 }
 
 // OIDC is an issuer of tokens.
 type OIDC struct {
-	Name       string // of the method, and the prefix of subjects
-	Issuer     string // URL, as in the claim iss
-	Audiences  []string
-	Algorithms []string // Defaults to RS256 and ES256.
-	JWKS       string   // URL of the keys; "": that of the issuer's discovery document
-	TokenType  string   // required value of the header typ. Defaults to at+jwt.
-	Subject    string   // claim. Defaults to sub.
-	Person     string   // claim; "": a person is their subject
-	Tenant     From     // claim
-	Roles      RolesFrom
-	Networks   []netip.Prefix // that are not public, and may be connected to
-	CA         string         // absolute path of a file in PEM; "": only the system's authorities
-
-	// For signing in.
-	ClientID     string   // "": no sign-in at this issuer
-	ClientSecret Value    // a secret
-	Scopes       []string // beside openid
-	SignInToken  SignInToken
+	Name         string         `yaml:"name" required:"yes" form:"a name" check:"issuer name" doc:"Name with which subjects begin (corp:alice); never change it."`
+	Issuer       string         `yaml:"issuer" required:"yes" form:"a URL such as https://idp.example.com" fill:"a URL" check:"URL" doc:"The issuer, exactly as in the claim iss."`
+	Audiences    []string       `yaml:"audiences" required:"yes" fill:"a text" doc:"Accepted values of the claim aud."`
+	Algorithms   []string       `yaml:"algorithms" default:"RS256,ES256" oneof:"an algorithm of signatures: RS256, RS384, RS512, ES256, ES384, ES512, PS256, PS384, PS512, EdDSA" doc:"Accepted signatures."`
+	JWKS         string         `yaml:"jwks" form:"a URL" check:"URL" doc:"Keys of the issuer. Default: its discovery document."`
+	TokenType    string         `yaml:"token_type" default:"at+jwt" fill:"a type" doc:"Required typ of tokens."`
+	Subject      string         `yaml:"subject" default:"sub" fill:"a claim" doc:"Claim with the caller's name, never given to another person."`
+	Person       string         `yaml:"person" form:"a claim" check:"line" doc:"Claim of the person behind several names, for four eyes."`
+	Tenant       From           `yaml:"tenant" as:"claim" form:"a name, or {claim: NAME}" doc:"Tenant of these callers."`
+	Roles        RolesFrom      `yaml:"roles" as:"roles claim" form:"a list, or {claim: NAME, map: {GROUP: [ROLE]}}" doc:"Roles of these callers."`
+	Networks     []netip.Prefix `yaml:"networks" doc:"Allowed addresses that are not public."`
+	CA           string         `yaml:"ca" check:"path" doc:"Authorities of the issuer beside the system's, in PEM."`
+	ClientID     string         `yaml:"client_id" form:"a text" check:"line" doc:"Client with which people sign in at /ui."`
+	ClientSecret Value          `yaml:"client_secret" as:"secret" form:"{secret: NAME}" doc:"Secret of the client. Default: the client is public."`
+	Scopes       []string       `yaml:"scopes" fill:"a text" doc:"Scopes to ask for, beside openid."`
+	SignInToken  SignInToken    `yaml:"sign_in_token" default:"id" oneof:"a token: id, access" doc:"Token with the claims of the person who signs in."`
 }
 
 // SignInToken selects the token of an issuer that names the person who signs in.
@@ -96,9 +93,9 @@ const (
 
 // MTLS takes the certificate of a client as its credential.
 type MTLS struct {
-	Subject CertName // Defaults to NoName: certificates are not credentials.
-	Tenant  string
-	Roles   []string
+	Subject CertName `yaml:"subject" default:"none" oneof:"a name in a certificate: none, uri_san, dns_san, email_san, common_name" needs:"tls.client_ca: no client certificate could be valid" doc:"Name in a client certificate that is the caller, a service."`
+	Tenant  string   `yaml:"tenant" form:"a name" check:"line" needs:"auth.mtls.subject" doc:"Tenant of these callers."`
+	Roles   []string `yaml:"roles" fill:"a role" check:"role" needs:"auth.mtls.subject" doc:"Roles of these callers."`
 }
 
 // Given reports whether certificates are credentials.
@@ -118,19 +115,19 @@ const (
 
 // Proxy takes the name of a caller from a header of a proxy that has authenticated them.
 type Proxy struct {
-	Header string         // "": none
-	From   []netip.Prefix // the proxies
-	Tenant From           // header
-	Roles  RolesFrom      // header
+	Header string         `yaml:"header" form:"a header" check:"proxy header" needs:"auth.proxy.from: the header would be ignored from every address" doc:"Header with the caller's name, which the proxy must replace."`
+	From   []netip.Prefix `yaml:"from" all:"write any name into the header" needs:"auth.proxy.header" doc:"Addresses of these proxies, used by nothing else."`
+	Tenant From           `yaml:"tenant" as:"header" form:"a name, or {header: NAME}" needs:"auth.proxy.header" doc:"Tenant of these callers."`
+	Roles  RolesFrom      `yaml:"roles" as:"roles header" form:"a list, or {header: NAME, map: {GROUP: [ROLE]}}" needs:"auth.proxy.header" doc:"Roles of these callers."`
 }
 
 // SocketUser maps a local user to a caller.
 type SocketUser struct {
-	UID     int
-	Subject string
-	Person  string // "": Subject
-	Tenant  string
-	Roles   []string
+	UID     int      `yaml:"uid" required:"yes" max:"2147483647" doc:"Numeric id of a user of this machine."`
+	Subject string   `yaml:"subject" required:"yes" fill:"a name" doc:"Name of the user, after socket: in the subject."`
+	Person  string   `yaml:"person" form:"a name" check:"line" doc:"Person behind several names, for four eyes."`
+	Tenant  string   `yaml:"tenant" form:"a name" check:"line" doc:"Tenant of the user."`
+	Roles   []string `yaml:"roles" fill:"a role" check:"role" doc:"Roles of the user."`
 }
 
 // From is a fixed text, or where a credential has it. The zero From is nothing.
@@ -177,19 +174,6 @@ func (r RolesFrom) MarshalJSON() ([]byte, error) {
 
 // taken are the names of the other ways to authenticate, with which subjects begin.
 var taken = []string{"keys", "key", "mtls", "proxy", "socket", "none", "anonymous"}
-
-// notEverybody returns a check that rejects a prefix of length 0, which contains every
-// address. could completes the error message.
-func notEverybody(could string) func([]netip.Prefix) error {
-	return func(networks []netip.Prefix) error {
-		for _, p := range networks {
-			if p.Bits() == 0 {
-				return fmt.Errorf("%s contains every address, so any client could %s; list only the addresses of the proxies", quote(p.String()), could)
-			}
-		}
-		return nil
-	}
-}
 
 // checkOIDC checks the keys of an issuer that depend on each other.
 func checkOIDC(l *loader, o *OIDC, n strictyaml.Node) {
@@ -280,23 +264,4 @@ func (l *loader) checkRoles() {
 			nobody(fmt.Sprintf("auth.socket[%d].uid", i), len(u.Roles) == 0)
 		}
 	}
-}
-
-// locate makes the path of a key absolute. In the file it is relative to the file's folder,
-// elsewhere to the working directory.
-func (l *loader) locate(name string, path *string) {
-	if *path == "" || !l.sound(name) {
-		return
-	}
-	written := *path
-	from := l.config.origins[name]
-	if from.layer == File && !filepath.IsAbs(*path) {
-		*path = filepath.Join(filepath.Dir(from.name), *path)
-	}
-	abs, err := filepath.Abs(*path)
-	if err != nil {
-		l.at(name, "%s is relative to a folder that cannot be found: %v; write an absolute path", quote(written), err)
-		return
-	}
-	*path = abs
 }

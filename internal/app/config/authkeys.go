@@ -1,10 +1,10 @@
 package config
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -14,25 +14,12 @@ import (
 	"a2a-server/internal/suggest"
 )
 
-// aRole returns a value that is a role. A word that is close to the name of a role with rights
-// is most likely misspelled.
-func aRole(to *string) setting.Value {
-	return setting.Text(to, "a role", checkRole)
-}
-
+// checkRole refuses a word that is close to the name of a role with rights: it is most likely misspelled.
 func checkRole(text string) error {
-	if err := cmp.Or(setting.NotEmpty("a role")(text), setting.OneLine(text)); err != nil {
-		return err
-	}
 	if hint := suggest.DidYouMean(text, "", auth.Roles()); hint != "" && !slices.Contains(auth.Roles(), text) {
 		return fmt.Errorf("%s is not a role that may do something%s", quote(text), hint)
 	}
 	return nil
-}
-
-// anIssuer refuses an invalid issuer: a token from it could not be trusted.
-func anIssuer(text string) error {
-	return cmp.Or(setting.NotEmpty("a URL")(text), aURL(text))
 }
 
 func aURL(text string) error {
@@ -48,8 +35,10 @@ func aURL(text string) error {
 	return fmt.Errorf("%s is not safe: an attacker on the network could replace the keys; use https", quote(text))
 }
 
+var headerName = matching(`^[0-9A-Za-z-]*$`, "%s is not the name of a header; write letters, digits and -")
+
 func aHeader(name string) error {
-	if err := aHeaderName(name); err != nil {
+	if err := headerName(name); err != nil {
 		return err
 	}
 	switch strings.ToLower(name) {
@@ -72,49 +61,45 @@ func aProxyHeader(name string) error {
 	return aHeader(name)
 }
 
-// fromOf returns a function that reads a text, or where a credential has it.
-func fromOf(where string) func(*loader, strictyaml.Node) From {
-	return func(l *loader, n strictyaml.Node) (f From) {
-		switch {
-		case n.Null():
-			n.Add("has no value; write a name, or remove the line")
-		case !n.Says(): // {}
-		case n.IsMapping():
-			f.Key = where
-			l.mapping(n, []key{source(where, &f.Name)}, "", "", "")
-		default:
-			f.Text = text(n, setting.NotEmpty("a name, or remove the line"), setting.OneLine)
-		}
-		return f
+// fromOf reads a text, or where a credential has it.
+func fromOf(l *loader, n strictyaml.Node, where string) (f From) {
+	switch {
+	case n.Null():
+		n.Add("has no value; write a name, or remove the line")
+	case !n.Says(): // {}
+	case n.IsMapping():
+		f.Key = where
+		l.mapping(n, []key{source(where, &f.Name)}, "", "", "")
+	default:
+		f.Text = text(n, setting.NotEmpty("a name, or remove the line"), setting.OneLine)
 	}
+	return f
 }
 
-// rolesOf returns a function that reads a list of roles, or where a credential has groups.
-func rolesOf(where string) func(*loader, strictyaml.Node) RolesFrom {
-	return func(l *loader, n strictyaml.Node) (r RolesFrom) {
-		switch {
-		case !n.Null() && !n.Says(): // {}
-		case n.IsMapping():
-			r.Key = where
-			roles := required(shaped("map", "roles by group, as in {sre: [approver, operator]}", &r.Map, rolesByGroup, ""))
-			l.mapping(n, []key{source(where, &r.Name), roles}, "", "", "")
-		default:
-			r.Fixed = roleList(n)
-		}
-		return r
+// rolesOf reads a list of roles, or where a credential has groups.
+func rolesOf(l *loader, n strictyaml.Node, where string) (r RolesFrom) {
+	switch {
+	case !n.Null() && !n.Says(): // {}
+	case n.IsMapping():
+		r.Key = where
+		roles := key{name: "map", field: reflect.ValueOf(&r.Map).Elem(), tag: `required:"yes" as:"roles by group" form:"roles by group, as in {sre: [approver, operator]}"`}
+		l.mapping(n, []key{source(where, &r.Name), roles}, "", "", "")
+	default:
+		r.Fixed = roleList(n)
 	}
+	return r
 }
 
 // source returns the key with the name of the claim or header that has something.
 func source(where string, to *string) key {
-	checks := []func(string) error{setting.NotEmpty("a name, or remove the line"), setting.OneLine}
+	tag := `required:"yes" form:"the name of a ` + where + `" fill:"a name, or remove the line"`
 	if where == "header" {
-		checks = append(checks, aHeader)
+		tag += ` check:"header"`
 	}
-	return required(one(where, "", setting.Text(to, "the name of a "+where, checks...), ""))
+	return key{name: where, field: reflect.ValueOf(to).Elem(), tag: reflect.StructTag(tag)}
 }
 
-func rolesByGroup(_ *loader, n strictyaml.Node) map[string][]string {
+func rolesByGroup(n strictyaml.Node) map[string][]string {
 	return byName(n, "roles", "sre: [approver, operator]", anyName, func(n strictyaml.Node) []string {
 		roles := roleList(n)
 		if roles != nil && len(roles) == 0 {
@@ -125,7 +110,7 @@ func rolesByGroup(_ *loader, n strictyaml.Node) map[string][]string {
 }
 
 // peopleOf reads the subjects of persons. A subject is of one person, in whatever case.
-func peopleOf(_ *loader, n strictyaml.Node) auth.People {
+func peopleOf(n strictyaml.Node) auth.People {
 	seen := once()
 	first := func(text string) error { return seen(auth.PersonName(text)) }
 	return byName(n, "lists of subjects", `{alice: ["key:alice", "corp:alice"]}`, anyName, func(n strictyaml.Node) []string {
@@ -134,7 +119,7 @@ func peopleOf(_ *loader, n strictyaml.Node) auth.People {
 }
 
 func roleList(n strictyaml.Node) []string {
-	return texts(n, "a list of roles", "; write it as [requester, approver]", checkRole, once())
+	return texts(n, "a list of roles", "; write it as [requester, approver]", setting.NotEmpty("a role"), setting.OneLine, checkRole, once())
 }
 
 // once returns a check that refuses a text that it has seen.

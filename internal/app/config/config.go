@@ -13,45 +13,51 @@ import (
 	"a2a-server/approval"
 )
 
-// Config is a complete configuration. [Load] sets all defaults and checks all values.
+// Config is a complete configuration, with its keys in the order of the reference and of [Show]. [Load] sets
+// all defaults and checks all values. The comment of [key] explains the tags.
 type Config struct {
-	Listen         string         // host:port. Defaults to 127.0.0.1:8080.
-	PublicURL      string         // base URL in the card, without a trailing slash. Empty: the URL by which each client reaches the server.
-	AllowedHosts   []string       // names, in lower case, that a request may use; on a public address an empty list allows any
-	AllowedOrigins []string       // exact origins whose pages may call
-	ReadOrigins    []string       // exact origins whose pages may only read
-	TrustedProxies []netip.Prefix // proxies with a trusted X-Forwarded-For, -Host and -Proto
-	InsecureNoAuth bool           // allow a public address without authentication
-	Data           string         // folder of all files. Defaults to ./data.
-	Store          string         // "bolt" (tasks.db in Data, or bolt:PATH) or "memory". Defaults to bolt.
+	Listen         string         `yaml:"listen" default:"127.0.0.1:8080" check:"listen" doc:"Address to listen on; port 0 picks a free port. Other machines need auth, or insecure_no_auth."`
+	PublicURL      string         `yaml:"public_url" check:"base URL" doc:"URL at which clients reach the server, also in the agent card, with any path of a proxy. Default: the URL of each request."`
+	AllowedHosts   []string       `yaml:"allowed_hosts" check:"host" doc:"Host names of requests beside localhost, the address and public_url. Others are refused on loopback, elsewhere once this is set."`
+	AllowedOrigins []string       `yaml:"allowed_origins" check:"origin" doc:"Origins of web pages that may call the server, and so decide."`
+	ReadOrigins    []string       `yaml:"read_origins" check:"origin" doc:"Origins of web pages that may only read."`
+	TrustedProxies []netip.Prefix `yaml:"trusted_proxies" all:"choose the address by which their requests are counted" doc:"Proxies whose X-Forwarded-Host, -Proto and -For count. Needs auth, or insecure_no_auth."`
+	InsecureNoAuth bool           `yaml:"insecure_no_auth" doc:"Lets other machines in without authentication: every caller may send, read and approve everything."`
+	Data           string         `yaml:"data" default:"./data" fill:"a folder" doc:"Folder of all files of the server."`
+	Store          string         `yaml:"store" default:"bolt" form:"bolt, bolt:PATH or memory" check:"store" doc:"Where tasks are kept: bolt is tasks.db in data."`
 
-	GRPC     GRPC
-	TLS      TLS
-	Auth     Auth
-	Admin    Admin
-	Log      Log
-	Agent    Agent
-	Card     Card
-	Versions Versions
-	Planner  Planner
-	// The same message sent again returns the same task; a text of a single word may answer. Both default to true.
-	Idempotency, Keywords bool
-	HoldSiblings          bool
-	DeclaredGates         DeclaredGates
-	ProviderError         ProviderError
-	Terms                 approval.Terms    // deadlines of approvals whose gates set none
-	Gates                 []approval.Gate   // of this file; [AllGates] has all
-	PolicyFiles           []string          // absolute paths of files with more gates
-	Secrets               map[string]Secret // by name
-	Tools                 Tools
-	// Patterns of tools, as in a gate. NoApproveTools are not asked about, unless more than the default of their kind asks.
-	ApproveTools, NoApproveTools []string
-	Streams                      struct{ WholeText bool } // the last chunk of streamed text is the whole text
-	Grants                       Grants
-	Push                         Push
-	Notify                       []Route // that announce approvals
-	UI                           UI
-	Limits                       Limits
+	Log           Log           `yaml:"log"`
+	Agent         Agent         `yaml:"agent"`
+	Card          Card          `yaml:"card"`
+	Versions      Versions      `yaml:"versions"`
+	Planner       Planner       `yaml:"planner"`
+	Idempotency   bool          `yaml:"idempotency" default:"true" doc:"A message sent again with the same id and content returns the same task, for at least an hour after its end."`
+	Keywords      bool          `yaml:"keywords" default:"true" doc:"A single word, such as yes or reject, may answer the only pending question."`
+	HoldSiblings  bool          `yaml:"hold_siblings" doc:"The calls of a step start only when all of them have been decided."`
+	DeclaredGates DeclaredGates `yaml:"declared_gates" default:"ask" oneof:"a setting of declared_gates: ask, ignore" doc:"With ignore only configured gates ask, not those that tools declare, except ask tools and request_approval."`
+	ProviderError ProviderError `yaml:"provider_error" default:"pending" oneof:"a setting of provider_error: pending, fail" doc:"In a Go program: an error of its decider leaves the call pending, or fails it."`
+
+	WaitingState approval.WaitingState `yaml:"waiting_state" default:"working" oneof:"a waiting state: working, auth_required, input_required" doc:"State of a task that waits for a decision that its client may not make; else it is input_required (docs/approvals.md)."`
+	Deadlines    Deadlines             `yaml:"deadlines"`
+	Grants       Grants                `yaml:"grants"`
+	Streams      Streams               `yaml:"streams"`
+
+	ApproveTools   []string `yaml:"approve_tools" reload:"yes" form:"a pattern such as files_*" fill:"the name of a tool, or * for all" doc:"Tools whose calls all need approval; * matches any text."`
+	NoApproveTools []string `yaml:"no_approve_tools" reload:"yes" form:"a pattern such as files_*" fill:"the name of a tool, or * for all" doc:"Tools that need no approval by the default of their kind. Gates, approve and declarations of a tool still ask."`
+	PolicyFiles    []string `yaml:"policy.files" reload:"yes" fill:"a path" doc:"Files with more gates, in a list gates: (docs/policy.md). All are one policy."`
+
+	GRPC   GRPC   `yaml:"grpc"`
+	TLS    TLS    `yaml:"tls"`
+	Auth   Auth   `yaml:"auth"`
+	Admin  Admin  `yaml:"admin"`
+	Push   Push   `yaml:"push"`
+	UI     UI     `yaml:"ui"`
+	Limits Limits `yaml:"limits"`
+
+	Gates   []approval.Gate   `yaml:"gates" reload:"yes" noun:"gate" example:"- tool: delete_*"` // of this file; [AllGates] has all
+	Notify  []Route           `yaml:"notify" reload:"yes" noun:"route" example:"- name: ops"`
+	Secrets map[string]Secret `yaml:"secrets" reload:"yes" as:"secrets"`
+	Tools   Tools             `yaml:",inline"`
 
 	fileGates [][]approval.Gate // of each of PolicyFiles
 	origins   map[string]origin // by key; missing for defaults
@@ -65,37 +71,42 @@ func Given(c *Config) []string { return slices.Sorted(maps.Keys(c.origins)) }
 func Policy(c *Config) (*approval.Policy, error) {
 	return approval.NewPolicy(approval.PolicyConfig{
 		Gates:          policyGates(c),
-		Defaults:       c.Terms,
+		Defaults:       c.terms(),
 		IgnoreDeclared: c.DeclaredGates == IgnoreDeclared,
 	})
 }
 
+// terms returns the terms of approvals whose gates set none.
+func (c *Config) terms() approval.Terms {
+	return approval.Terms{Expires: c.Deadlines.Expires, OnExpiry: c.Deadlines.OnExpiry, WaitingState: c.WaitingState}
+}
+
 // UI configures the pages for people, and how they sign in.
 type UI struct {
-	Enabled         bool          // Defaults to true.
-	SessionIdle     time.Duration // after which an unused session ends. Defaults to 1 h.
-	SessionLifetime time.Duration // of any session. Defaults to 12 h.
+	Enabled         bool          `yaml:"enabled" default:"true" doc:"Serves pages for people at /ui. Other machines need TLS for them."`
+	SessionIdle     time.Duration `yaml:"session_idle" default:"1h" min:"1m" doc:"How long an unused session lasts."`
+	SessionLifetime time.Duration `yaml:"session_lifetime" default:"12h" min:"1m" doc:"How long any session lasts."`
 }
 
 // Log configures the log.
 type Log struct {
-	Level  string // debug, info, warn, error. Defaults to info.
-	Format string // auto, json or console. Defaults to auto.
+	Level  string `yaml:"level" default:"info" reload:"yes" oneof:"a level: debug, info, warn, error" doc:"Least important messages that are logged; debug adds each request."`
+	Format string `yaml:"format" default:"auto" oneof:"a format: auto, json, console" doc:"auto is console on a terminal, else json."`
 }
 
 // Agent is the operator's part of the agent card.
 type Agent struct {
-	Name        string // Defaults to a2a-server.
-	Description string
-	InputModes  []string // media types that parts of messages may have. Defaults to text/plain and application/json.
+	Name        string   `yaml:"name" default:"a2a-server" fill:"a name" doc:"Name in the agent card. Approvals are bound to it."`
+	Description string   `yaml:"description" doc:"Description in the agent card."`
+	InputModes  []string `yaml:"input_modes" default:"text/plain,application/json" check:"media" doc:"Media types that parts of messages may have. A part without a type is accepted."`
 }
 
 // Card configures the parts of the agent card that do not follow from the server.
 type Card struct {
-	SecurityForm       SecurityForm
-	GRPC               bool     // the card has the interfaces of gRPC. Defaults to true.
-	Sign               bool     // with a key in Data
-	RequiredExtensions []string // URIs, which requests have to activate
+	SecurityForm       SecurityForm `yaml:"security_form" default:"go" oneof:"a form: spec, go, omit" doc:"How the card lists the accepted credentials (docs/security.md)."`
+	GRPC               bool         `yaml:"grpc" default:"true" doc:"Lists gRPC in the agent card, which ADK for Python then refuses."`
+	Sign               bool         `yaml:"sign" doc:"Signs the agent cards (JWS, ES256). Needs public_url."`
+	RequiredExtensions []string     `yaml:"required_extensions" fill:"a URI" doc:"Extensions that every request has to activate."`
 }
 
 // SecurityForm is how the agent card writes its security requirements.
@@ -104,36 +115,60 @@ type SecurityForm string
 // The values of SecurityForm.
 const (
 	FormSpec SecurityForm = "spec" // as the specification says
-	FormGo   SecurityForm = "go"   // as the Go client reads it. The default.
+	FormGo   SecurityForm = "go"   // as the Go client reads it
 	FormOmit SecurityForm = "omit" // not at all
 )
 
 // Versions configures which versions of A2A are served.
 type Versions struct {
-	Strict bool // a request that names no version counts as 0.3
-	V03    bool // serve 0.3, too. Defaults to true.
+	Strict bool `yaml:"strict" doc:"A request without a version of A2A is 0.3, whatever its method or path."`
+	V03    bool `yaml:"v03" default:"true" doc:"Serves A2A 0.3 beside 1.0, at the same URL."`
 }
 
 // Planner selects the planner.
 type Planner struct {
-	Kind string // direct or llm. Defaults to direct.
-	LLM  LLM
+	Kind string `yaml:"kind" default:"direct" oneof:"a planner: direct, llm" doc:"Turns a message into calls: direct runs the calls in it, llm asks a language model."`
+	LLM  LLM    `yaml:"llm"`
 }
 
-// LLM configures the planner llm.
+// LLM configures the planner llm. Limits of 0 are none.
 type LLM struct {
-	URL, Model   string
-	Key          Value             // a secret
-	Header       map[string]string // templates with secrets
-	Networks     []netip.Prefix
-	Instructions string // absolute path of the system text. Empty: none.
-	Reasoning    bool
-	Words        struct{ Rejected, Edited, Feedback string }
-	Context      int // tokens of a request
-	MaxTokens    int // of an answer; 0: the endpoint decides
-	Steps        int
-	TaskTokens   int // 0: no limit
-	DayTokens    int // of a caller; 0: no limit
+	URL          string            `yaml:"url" form:"a URL" check:"line" doc:"Base URL of chat completions."`
+	Model        string            `yaml:"model" form:"a name" check:"line" doc:"Name of the model."`
+	Key          Value             `yaml:"key" as:"secret" form:"{secret: NAME}" doc:"Bearer token."`
+	Header       map[string]string `yaml:"header" as:"headers" form:"texts by name" doc:"Further headers."`
+	Networks     []netip.Prefix    `yaml:"networks" doc:"Addresses of url that are not public."`
+	Instructions string            `yaml:"instructions" check:"path" doc:"System text."`
+	Reasoning    bool              `yaml:"reasoning" doc:"Shows reasoning to clients."`
+	Words        Words             `yaml:"words"`
+	Context      int               `yaml:"context" default:"32000" min:"1000" doc:"Tokens of request and answer."`
+	MaxTokens    int               `yaml:"max_tokens" default:"0" doc:"Tokens of an answer."`
+	Steps        int               `yaml:"steps" default:"25" min:"1" doc:"Answers before the client is asked."`
+	TaskTokens   int               `yaml:"task_tokens" default:"0" doc:"Tokens of a task."`
+	DayTokens    int               `yaml:"day_tokens" default:"0" doc:"Tokens of a caller a day (UTC)."`
+}
+
+// Words tell the model about decisions.
+type Words struct {
+	Rejected string `yaml:"rejected" doc:"Text about a rejected call."`
+	Edited   string `yaml:"edited" doc:"Text before an edited call."`
+	Feedback string `yaml:"feedback" doc:"Text with a reason."`
+}
+
+// Deadlines are the deadlines of approvals whose gates set none.
+type Deadlines struct {
+	Expires  time.Duration     `yaml:"expires" default:"168h" or:"never" doc:"How long an approval may be pending, unless its gate has a time."`
+	OnExpiry approval.OnExpiry `yaml:"on_expiry" default:"reject" oneof:"an outcome of a deadline: reject, cancel, keep" doc:"Effect of the deadline: reject the call, cancel the task, or keep waiting."`
+}
+
+// Grants are the settings of all grants.
+type Grants struct {
+	SeenWithin time.Duration `yaml:"seen_within" default:"72h" min:"1m" doc:"A grant covers nothing while its maker, if another server or the program authenticates them, has not signed in, sent or decided anything for this long."`
+}
+
+// Streams configures streamed text.
+type Streams struct {
+	WholeText bool `yaml:"whole_text" doc:"The last chunk of streamed text is the whole text, as ADK for Python needs."`
 }
 
 // DeclaredGates says whether the gates that tools declare ask.
@@ -163,9 +198,9 @@ func Reloaded(c, next *Config) (merged *Config, restart []string) {
 	m.Gates, m.Secrets, m.Tools, m.Notify = next.Gates, next.Secrets, next.Tools, next.Notify
 	m.ApproveTools, m.NoApproveTools = next.ApproveTools, next.NoApproveTools
 	m.origins = next.origins
-	before, after := c.keys(), next.keys()
+	before, after := keysOf(c), keysOf(next)
 	for i, k := range before {
-		if !k.reload && !sameValue(k, after[i]) {
+		if !k.is("reload") && !sameValue(k, after[i]) {
 			restart = append(restart, k.name)
 		}
 	}
@@ -175,7 +210,7 @@ func Reloaded(c, next *Config) (merged *Config, restart []string) {
 // sameValue reports whether two keys of the same name have the same value. In a list of
 // mappings it compares all keys of the entries.
 func sameValue(a, b key) bool {
-	if a.entries == nil {
+	if !a.isEntries() {
 		return slices.Equal(a.texts(), b.texts())
 	}
 	before, _ := a.entries()

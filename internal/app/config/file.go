@@ -1,9 +1,12 @@
 package config
 
 import (
+	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
+	"a2a-server/approval"
 	"a2a-server/internal/privatefile"
 	"a2a-server/internal/strictyaml"
 	"a2a-server/internal/visible"
@@ -67,14 +70,14 @@ func (l *loader) complete(n strictyaml.Node, keys []key) {
 		missing := n.Below(k.name)
 		path := missing.Path()
 		switch {
-		case k.required && !l.given(path):
-			missing.Add("is missing; write %s", k.form)
-		case k.path == nil || l.refused[path]:
-		case k.required && *k.path == "":
+		case k.is("required") && !l.given(path):
+			missing.Add("is missing; write %s", k.form())
+		case k.path() == nil || l.refused[path]:
+		case k.is("required") && *k.path() == "":
 			l.refused[path] = true
-			l.at(path, "is empty; write %s", k.form)
+			l.at(path, "is empty; write %s", k.form())
 		default:
-			l.locate(path, k.path)
+			l.locate(path, k.path())
 		}
 	}
 }
@@ -104,26 +107,26 @@ func (l *loader) member(k key, m strictyaml.Member) {
 	var texts []string
 	var items []origin
 	switch {
-	case k.required && n.Null():
-		n.Add("has no value; write %s", k.form)
-	case k.entry != nil && n.Null() && l.report.Root == "":
+	case k.is("required") && n.Null():
+		n.Add("has no value; write %s", k.form())
+	case k.isEntries() && n.Null() && l.report.Root == "":
 		return
-	case k.entry != nil:
-		entries, _ := n.Items("a list", "; begin each "+k.noun+" with a dash, as in "+k.example)
+	case k.isEntries():
+		entries, _ := n.Items("a list", "; begin each "+k.tag.Get("noun")+" with a dash, as in "+k.tag.Get("example"))
 		for _, entry := range entries {
-			k.entry(l, entry)
+			l.entry(k, entry)
 		}
 		return
-	case k.read != nil:
-		k.read(l, n)
-	case k.list && n.Null():
+	case k.isShape():
+		l.shape(k, n)
+	case k.isList() && n.Null():
 		n.Add("has no value; write a list, or remove the line for the default")
-	case k.list:
+	case k.isList():
 		more := "; write it as [one, two]"
 		if text, is := n.Scalar(); is {
 			more = "; write it in brackets, as in " + inBrackets(text)
 		}
-		if _, is := n.Scalar(); is && k.single {
+		if _, is := n.Scalar(); is && k.gate() != nil {
 			text, _ := n.One()
 			texts = []string{text}
 			break
@@ -140,9 +143,44 @@ func (l *loader) member(k key, m strictyaml.Member) {
 	switch {
 	case l.report.Count() > before:
 		l.refused[n.Path()] = true
-	case k.read == nil:
+	case !k.isShape():
 		l.put(k, n.Path(), at, texts, items...)
 	}
+}
+
+// entry reads an entry of a list of mappings.
+func (l *loader) entry(k key, n strictyaml.Node) {
+	v := reflect.New(k.field.Type().Elem())
+	t, isTool := v.Interface().(*Tool)
+	var elsewhere []key
+	if isTool {
+		t.Kind, isTool = kindOf(n)
+		elsewhere = t.elsewhere()
+	}
+	keys := keysOf(v.Interface())
+	switch noun := k.tag.Get("noun"); {
+	case t != nil && !isTool: // the other entries keep their places
+	default:
+		setDefaults(keys)
+		if !l.mapping(n, append(keys, elsewhere...), "", "a "+noun, "; write its keys, as in "+k.tag.Get("example")) {
+			return
+		}
+		switch entry := v.Interface().(type) {
+		case *Tool:
+			if kind, _ := entry.Kind.described(); kind.check != nil {
+				kind.check(l, entry, n)
+			}
+		case *approval.Gate:
+			checkGate(l, entry, n)
+		case *OIDC:
+			checkOIDC(l, entry, n)
+		case *SocketUser:
+			checkSocketUser(l, entry, n)
+		case *Route:
+			checkRoute(l, entry, n)
+		}
+	}
+	k.field.Set(reflect.Append(k.field, v.Elem()))
 }
 
 // given reports whether the key at path was set, to whatever.
@@ -153,3 +191,22 @@ func (l *loader) given(path string) bool {
 
 // has reports whether the key at path was set to a valid value.
 func (l *loader) has(path string) bool { return l.given(path) && !l.refused[path] }
+
+// locate makes the path of a key absolute. In the file it is relative to the file's folder,
+// elsewhere to the working directory.
+func (l *loader) locate(name string, path *string) {
+	if *path == "" || !l.sound(name) {
+		return
+	}
+	written := *path
+	from := l.config.origins[name]
+	if from.layer == File && !filepath.IsAbs(*path) {
+		*path = filepath.Join(filepath.Dir(from.name), *path)
+	}
+	abs, err := filepath.Abs(*path)
+	if err != nil {
+		l.at(name, "%s is relative to a folder that cannot be found: %v; write an absolute path", quote(written), err)
+		return
+	}
+	*path = abs
+}

@@ -7,41 +7,15 @@ import (
 	"io/fs"
 	"maps"
 	"path/filepath"
+	"reflect"
 	"slices"
 
 	"a2a-server/approval"
 	"a2a-server/approval/condition"
 	"a2a-server/auth"
-	"a2a-server/internal/setting"
 	"a2a-server/internal/strictyaml"
 	"a2a-server/internal/visible"
 )
-
-// saying returns a check of a text whose error begins with the text.
-func saying(check func(string) error) func(string) error {
-	return func(text string) error {
-		if err := check(text); err != nil {
-			return fmt.Errorf("%s %w", quote(text), err)
-		}
-		return nil
-	}
-}
-
-func notReserved(name string) error {
-	if name == approval.GateTool || name == approval.GateDefault {
-		return fmt.Errorf("%s is reserved by the server; choose another name", quote(name))
-	}
-	return nil
-}
-
-// decides refuses a list without a decision that is allowed for calls, to which no answer
-// would be possible.
-func decides(verbs []approval.DecisionType) error {
-	if len(verbs) == 0 || len(approval.AllowedDecisions(approval.KindCall, approval.Terms{Allowed: verbs})) == 0 {
-		return fmt.Errorf("allows no decision about a call; name approve, edit, reject or cancel, or remove the line for all")
-	}
-	return nil
-}
 
 // checkGate checks the keys of a gate that depend on each other.
 func checkGate(l *loader, g *approval.Gate, n strictyaml.Node) {
@@ -54,7 +28,7 @@ func checkGate(l *loader, g *approval.Gate, n strictyaml.Node) {
 		checkGateRoutes(l, g, n)
 		terms := g.Terms
 		l.references = append(l.references, func() { // the defaults are known then
-			for key, wrong := range wrongTimes(&terms, terms.Completed(l.config.Terms)) {
+			for key, wrong := range wrongTimes(&terms, terms.Completed(l.config.terms())) {
 				if !l.refused[n.Path()+".escalate.after"] {
 					l.at(n.Path()+"."+key, "%s", wrong)
 				}
@@ -64,9 +38,6 @@ func checkGate(l *loader, g *approval.Gate, n strictyaml.Node) {
 		l.checkGateUse(g, n)
 	}
 }
-
-// gateExample is how an entry of gates begins.
-const gateExample = "- tool: delete_*"
 
 // checkGateName refuses the name of an earlier gate. A gate without a name is named after its
 // tool.
@@ -101,7 +72,7 @@ func (l *loader) checkGateUse(g *approval.Gate, n strictyaml.Node) {
 	if g.Action == approval.ActionDeny {
 		useful = append(useful, "hint")
 	}
-	for _, k := range gateKeys(g) {
+	for _, k := range keysOf(g) {
 		path := n.Path() + "." + k.name
 		if l.given(path) && !slices.Contains(useful, k.name) {
 			l.atKey(path, "has no effect with action %s, which never asks; remove it, or use action: ask", g.Action)
@@ -111,9 +82,7 @@ func (l *loader) checkGateUse(g *approval.Gate, n strictyaml.Node) {
 
 func approversOf(l *loader, n strictyaml.Node) *approval.Approvers {
 	a := &approval.Approvers{}
-	when := shaped("when", "", &a.When, func(_ *loader, n strictyaml.Node) string { return compiled(n, condition.CompileDecider).String() }, "")
-	when.texts = func() []string { return nil } // alone it names nobody
-	l.names(n, "roles or subjects, which when narrows, or remove approvers if every caller with the right may decide", listed("roles", &a.Roles), listed("subjects", &a.Subjects), when)
+	l.names(n, "roles or subjects, which when narrows, or remove approvers if every caller with the right may decide", a)
 	return a
 }
 
@@ -224,7 +193,9 @@ func policyFiles(l *loader) {
 			l.at("policy.files", "%s does not exist, so its gates would be missing; it was looked for at %s", quote(filepath.Base(c.PolicyFiles[i])), visible.Line(c.PolicyFiles[i]))
 			continue
 		}
-		l.read(c.PolicyFiles[i], filePath(i), []key{mappings("gates", "gate", gateExample, &c.fileGates[i], gateKeys, checkGate)})
+		gates, _ := find(l.keys, "gates")
+		gates.field = reflect.ValueOf(&c.fileGates[i]).Elem()
+		l.read(c.PolicyFiles[i], filePath(i), []key{gates})
 	}
 }
 
@@ -249,27 +220,6 @@ func gateAt(c *Config, i int) string {
 	return ""
 }
 
-// toolsOfGate returns the key tool of a gate: a name, or a list.
-func toolsOfGate(g *approval.Gate) key {
-	all := g.Patterns()
-	k := many("tool", "", &all, func(to *string) setting.Value { return filled(to, "the name of a tool, or \"*\" for all") },
-		"Name of a tool, a pattern in which * matches any text, or a list of these. A name that no tool has is an error at the start.",
-		func(all []string) error {
-			if len(all) == 0 {
-				return fmt.Errorf("is empty; write the name of a tool, or \"*\" for all")
-			}
-			return nil
-		})
-	k.form, k.single = "a name, \"*\" for all, or a list", true
-	set := k.set
-	k.set = func(texts []string, wrong func(int, error)) {
-		if set(texts, wrong); len(all) > 0 {
-			g.Tool, g.Tools = all[0], append([]string(nil), all[1:]...)
-		}
-	}
-	return k
-}
-
 // compiled reads a condition; nil: it is wrong.
 func compiled(n strictyaml.Node, compile func(string) (*condition.Condition, error)) *condition.Condition {
 	text, ok := n.One()
@@ -290,12 +240,7 @@ func compiled(n strictyaml.Node, compile func(string) (*condition.Condition, err
 // whoOf reads the key who.
 func whoOf(l *loader, n strictyaml.Node) *approval.Who {
 	w := &approval.Who{}
-	patterns := func(name string, to *[]string) key { return many(name, "", to, pattern, "") }
-	words := many("annotations", "", &w.Annotations, func(to *string) setting.Value {
-		return setting.Choice(to, "an annotation", approval.AnnotationWords()...)
-	}, "")
-	l.names(n, "callers, roles, tenants, agents or annotations, or remove who for all calls",
-		patterns("callers", &w.Callers), listed("roles", &w.Roles), patterns("tenants", &w.Tenants), patterns("agents", &w.Agents), words)
+	l.names(n, "callers, roles, tenants, agents or annotations, or remove who for all calls", w)
 	l.references = append(l.references, func() {
 		if len(w.Callers)+len(w.Roles)+len(w.Tenants) > 0 && l.sound(n.Path()) && !l.authenticated() {
 			n.Add("without authentication requesters cannot be told apart; set auth (docs/security.md), or remove callers, roles and tenants")

@@ -1,14 +1,19 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
+	"net/netip"
+	"reflect"
+	"slices"
 	"strings"
+	"time"
 	"unicode"
 
+	"a2a-server/approval"
 	"a2a-server/internal/lists"
 	"a2a-server/internal/setting"
 	"a2a-server/internal/strictjson"
-	"a2a-server/internal/strictyaml"
 )
 
 // Key describes a setting, for flags and for the reference. Settings with keys of their own,
@@ -18,6 +23,7 @@ type Key struct {
 	Value   string // how its value is written, such as "a duration such as 10s or 5m"
 	Default string // as it is written; "" for none
 	Meaning string // sentences
+	List    bool
 }
 
 // Flag returns the name of k's flag without leading dashes, such as log-level.
@@ -29,66 +35,319 @@ var dashes = strings.NewReplacer(".", "-", "_", "-")
 func (k Key) Variable() string { return prefix + strings.ToUpper(strings.ReplaceAll(k.Name, ".", "_")) }
 
 // Keys returns all keys in the order of the reference.
-func Keys() []Key { return public((&Config{}).keys()) }
+func Keys() []Key { return public(keysOf(&Config{})) }
 
 func public(keys []key) []Key {
 	var all []Key
 	for _, k := range keys {
-		if k.form != "" {
-			all = append(all, Key{Name: k.name, Value: k.form, Default: k.fallback, Meaning: k.meaning})
+		if form := k.form(); form != "" {
+			all = append(all, Key{Name: k.name, Value: form, Default: k.fallback(), Meaning: k.meaning(), List: k.isList()})
 		}
 	}
 	return all
 }
 
-// key is a setting bound to its variable, with everything that loading, [Show] and the
-// reference need. The name of a key in a section has a dot.
+// key is a field of a struct that an operator sets: flags, variables, the file, its checks, [Show] and
+// docs/configuration.md are made of these fields. Its tags are
+//
+//	yaml      the name in the file; a struct without the tag as is a section, and ",inline" has no name
+//	default   as in a variable; without it the zero value
+//	doc       sentences for the reference
+//	form      how the value is written; without it this follows from the type and the tags below
+//	fill      a text that is not empty: the tag says what to write. It has one line, unless there is the tag lines
+//	check     the check of a text, see [key.scalar] and [checks]
+//	oneof     a noun, a colon and the only words that are allowed
+//	min, max  the bounds of a number, a size or a duration
+//	or        another value that a size or a duration may have: 0, or never, which is the tag never
+//	all       the check of a whole list, see [checkList]
+//	as        a value that is no text, see [loader.shape]
+//	needs     the keys without which it has no effect, as "key: why" and separated by |
+//	reload    a running server reads it again
+//	required  an entry has it; kinds lists the kinds of an entry that have it
+//	noun      an entry of a list of mappings; example is how one begins
+//	unset     the server without this key, if no layer has it
 type key struct {
-	name, fallback string // fallback is the default, as written in a flag
-	form, meaning  string
-
-	list   bool
-	single bool                                                  // a list of one may be written without brackets
-	set    func(texts []string, wrong func(item int, err error)) // after wrong the variable is unchanged; item -1: all of them
-	texts  func() []string                                       // the value, as set accepts it
-
-	// For a list of mappings; otherwise nil.
-	noun, example string
-	entry         func(*loader, strictyaml.Node)      // reads an entry
-	entries       func() (all [][]key, blank [][]key) // blank has the keys of each entry with their defaults
-
-	// For a value of any shape, which only the file can have; otherwise nil. The text of
-	// texts is then JSON; null: it was not given.
-	read func(*loader, strictyaml.Node)
-
-	needs    []need  // without these keys it is of no use
-	required bool    // in an entry
-	reload   bool    // a running server reads it again
-	path     *string // of a file; made absolute
-
-	// unset describes the server without this key, if no value does.
-	unset string
+	name  string // with its sections, such as log.level
+	field reflect.Value
+	tag   reflect.StructTag
+	owner any // the struct of an entry, or the Config
 
 	// elsewhere says where a key is known that is not allowed here; "": here.
 	elsewhere string
 }
 
-// onlyInFile reports whether k can be set neither in a variable nor in a flag.
-func (k key) onlyInFile() bool { return k.entry != nil || k.read != nil }
-
-// shaped returns a key with a value of any shape, which Show writes as the JSON of the
-// variable. read adds the problems of the value, which is then not set.
-func shaped[T any](name, form string, to *T, read func(*loader, strictyaml.Node) T, meaning string) key {
-	return key{
-		name: name, form: form, meaning: meaning,
-		read: func(l *loader, n strictyaml.Node) {
-			before := l.report.Count()
-			if v := read(l, n); l.report.Count() == before {
-				*to = v
-			}
-		},
-		texts: func() []string { return []string{jsonText(name, to)} },
+// keysOf returns the keys of a struct that is a Config, an entry of a list, or a value with keys of its own.
+func keysOf(owner any) []key {
+	all := fieldsOf(owner, "", reflect.ValueOf(owner).Elem())
+	if t, is := owner.(*Tool); is {
+		if kind, ok := t.Kind.described(); ok {
+			all = slices.DeleteFunc(all, func(k key) bool { return !k.of(t.Kind) })
+			all = append([]key{{name: string(t.Kind), field: reflect.ValueOf(&t.Name).Elem(), tag: kind.tag, owner: t}}, all...)
+		}
 	}
+	return all
+}
+
+func fieldsOf(owner any, section string, v reflect.Value) (all []key) {
+	for i := range v.NumField() {
+		f := v.Type().Field(i)
+		name, has := f.Tag.Lookup("yaml")
+		k := key{name: section + name, field: v.Field(i), tag: f.Tag, owner: owner}
+		switch {
+		case !has:
+		case name == ",inline":
+			all = append(all, fieldsOf(owner, section, k.field)...)
+		case f.Type.Kind() == reflect.Struct && k.tag.Get("as") == "":
+			all = append(all, fieldsOf(owner, k.name+".", k.field)...)
+		default:
+			all = append(all, k)
+		}
+	}
+	return all
+}
+
+func find(keys []key, name string) (key, bool) {
+	i := slices.IndexFunc(keys, func(k key) bool { return k.name == name })
+	if i < 0 {
+		return key{}, false
+	}
+	return keys[i], true
+}
+
+// of reports whether entries of a kind have the key.
+func (k key) of(kind Kind) bool {
+	kinds, limited := k.tag.Lookup("kinds")
+	return !limited || slices.Contains(strings.Fields(kinds), string(kind))
+}
+
+func (k key) is(tag string) bool { return k.tag.Get(tag) != "" }
+func (k key) isShape() bool      { return k.is("as") }
+func (k key) isEntries() bool    { return k.is("noun") }
+func (k key) isList() bool       { return k.field.Kind() == reflect.Slice && !k.isShape() && !k.isEntries() }
+
+// onlyInFile reports whether k can be set neither in a variable nor in a flag.
+func (k key) onlyInFile() bool { return k.isEntries() || k.isShape() }
+
+// gate returns the gate whose tools k is: they may be a name without brackets, and have two fields.
+func (k key) gate() *approval.Gate {
+	g, _ := k.owner.(*approval.Gate)
+	if k.name != "tool" {
+		return nil
+	}
+	return g
+}
+
+// path returns the path of a file or a folder that k is; nil: it is none. In the configuration file it is
+// relative to the folder of that file, elsewhere to the working directory.
+func (k key) path() *string {
+	if k.tag.Get("check") != "path" {
+		return nil
+	}
+	return k.field.Addr().Interface().(*string)
+}
+
+// fallback returns the default, as it is written.
+func (k key) fallback() string {
+	if written, has := k.tag.Lookup("default"); has || k.field.Kind() != reflect.Bool {
+		return written
+	}
+	return "false"
+}
+
+func (k key) meaning() string {
+	if k.is("required") {
+		return "Required. " + k.tag.Get("doc")
+	}
+	return k.tag.Get("doc")
+}
+
+// form returns how the value is written; "": it has keys of its own.
+func (k key) form() string {
+	form := k.tag.Get("form")
+	switch {
+	case k.onlyInFile() || k.isList() && strings.Contains(form, "list"):
+		return form
+	case k.isList():
+		return "a list, each " + k.scalar(reflect.New(k.field.Type().Elem()).Elem()).Form()
+	}
+	return k.scalar(k.field).Form()
+}
+
+// needs returns the keys without which k has no effect, and why.
+func (k key) needs() (needs [][2]string) {
+	for need := range strings.SplitSeq(k.tag.Get("needs"), " | ") {
+		if name, why, _ := strings.Cut(need, ": "); name != "" {
+			needs = append(needs, [2]string{name, cmp.Or(why, "it would have no effect")})
+		}
+	}
+	return needs
+}
+
+// scalar returns the syntax of v, which is the field of k or an item of its list.
+func (k key) scalar(v reflect.Value) setting.Value {
+	noun, listed, _ := strings.Cut(k.tag.Get("oneof"), ": ")
+	words := strings.Split(listed, ", ")
+	switch to := v.Addr().Interface().(type) {
+	case *bool:
+		if listed != "" {
+			return setting.Either(to, words[0], words[1])
+		}
+		return setting.Bool(to)
+	case *int:
+		return setting.Count(to, int(k.bound("min", 0)), int(k.bound("max", setting.Unlimited)))
+	case *int64:
+		return setting.Size(to, k.bound("min", 0), k.bound("max", 1<<44), k.is("or"))
+	case *time.Duration:
+		if k.is("or") {
+			return setting.Deadline(to, time.Duration(k.bound("never", 0)))
+		}
+		return setting.Duration(to, time.Duration(k.bound("min", 0)))
+	case *netip.Prefix:
+		return setting.Network(to)
+	}
+	to := v.Addr().Convert(reflect.TypeFor[*string]()).Interface().(*string)
+	if listed != "" {
+		return setting.Choice(to, noun, words...)
+	}
+	check, fill := k.tag.Get("check"), k.tag.Get("fill")
+	switch check {
+	case "path":
+		return setting.Text(to, "a path", setting.OneLine)
+	case "listen":
+		return setting.Listen(to)
+	case "base URL":
+		return setting.BaseURL(to)
+	case "host":
+		return setting.Host(to)
+	case "origin":
+		return setting.Origin(to)
+	case "media":
+		return setting.MediaRange(to)
+	}
+	var all []func(string) error
+	if fill != "" {
+		all = append(all, setting.NotEmpty(fill))
+	}
+	if fill != "" && !k.is("lines") {
+		all = append(all, setting.OneLine)
+	}
+	if checks[check] != nil {
+		all = append(all, checks[check])
+	}
+	return setting.Text(to, cmp.Or(k.tag.Get("form"), fill, "a text"), all...)
+}
+
+// bound returns the number, size or duration in a tag; none: there is no such tag.
+func (k key) bound(tag string, none int64) int64 {
+	text, has := k.tag.Lookup(tag)
+	var n int64
+	var d time.Duration
+	switch {
+	case !has:
+		return none
+	case setting.Size(&n, -1, 1<<44, true).UnmarshalText([]byte(text)) == nil:
+		return n
+	case setting.Duration(&d, 0).UnmarshalText([]byte(text)) == nil:
+		return int64(d)
+	}
+	panic(k.name + ": " + tag + " is " + text)
+}
+
+// texts returns the value, as set accepts it. The value of a shape is JSON that is YAML, too; null: it was not given.
+func (k key) texts() []string {
+	list := k.list()
+	switch {
+	case k.isShape():
+		return []string{shapeText(k)}
+	case !k.isList():
+		return []string{k.scalar(k.field).String()}
+	}
+	texts := make([]string, list.Len())
+	for i := range texts {
+		texts[i] = k.scalar(list.Index(i)).String()
+	}
+	return texts
+}
+
+// list returns the value of a list.
+func (k key) list() reflect.Value {
+	if g := k.gate(); g != nil {
+		all := g.Patterns()
+		return reflect.ValueOf(&all).Elem()
+	}
+	return k.field
+}
+
+// set sets the value. After wrong it is unchanged; item -1: all of texts is wrong.
+func (k key) set(texts []string, wrong func(item int, err error)) {
+	if k.isList() {
+		k.setList(texts, wrong)
+	} else if err := k.scalar(k.field).UnmarshalText([]byte(texts[0])); err != nil {
+		wrong(-1, err)
+	}
+}
+
+// setList sets a list of different values. If it has a default, it must not be empty.
+func (k key) setList(texts []string, wrong func(item int, err error)) {
+	all, seen, good := reflect.MakeSlice(k.field.Type(), len(texts), len(texts)), map[string]bool{}, true
+	for i, text := range texts {
+		item := k.scalar(all.Index(i))
+		err := item.UnmarshalText([]byte(text))
+		if err == nil && seen[item.String()] {
+			err = fmt.Errorf("%s is in the list twice; remove one", quote(text))
+		}
+		if seen[item.String()] = true; err != nil {
+			good = false
+			wrong(i, err)
+		}
+	}
+	err := checkList(k.tag.Get("all"), all.Interface())
+	switch {
+	case len(texts) == 0 && k.fallback() != "":
+		wrong(-1, fmt.Errorf("is empty; write at least one entry, or remove the line for %s", strings.ReplaceAll(k.fallback(), ",", " and ")))
+	case len(texts) == 0 && k.gate() != nil:
+		wrong(-1, fmt.Errorf("is empty; write %s", k.tag.Get("fill")))
+	case good && err != nil:
+		wrong(-1, err)
+	case !good:
+	case k.gate() != nil:
+		k.gate().Tool, k.gate().Tools = texts[0], append([]string(nil), texts[1:]...)
+	default:
+		k.field.Set(all)
+	}
+}
+
+// setDefaults sets every variable to its default.
+func setDefaults(keys []key) {
+	for _, k := range keys {
+		if k.is("default") {
+			k.set(k.split(k.fallback()), func(_ int, err error) { panic("the default of " + k.name + ": " + err.Error()) })
+		}
+	}
+}
+
+// split returns the items of a value from the environment or a flag.
+func (k key) split(text string) []string {
+	switch {
+	case !k.isList():
+		return []string{text}
+	case strings.TrimSpace(text) == "":
+		return nil
+	}
+	return lists.Map(strings.Split(text, ","), strings.TrimSpace)
+}
+
+// entries returns the keys of each entry of a list of mappings, and the same keys without values.
+func (k key) entries() (all, blank [][]key) {
+	for i := range k.field.Len() {
+		entry, none := k.field.Index(i).Addr().Interface(), reflect.New(k.field.Type().Elem()).Interface()
+		if t, is := entry.(*Tool); is {
+			none.(*Tool).Kind = t.Kind
+			setDefaults(keysOf(none))
+		}
+		all, blank = append(all, keysOf(entry)), append(blank, keysOf(none))
+	}
+	return all, blank
 }
 
 // jsonText returns the value of a key as JSON that is YAML, too.
@@ -98,32 +357,6 @@ func jsonText(name string, v any) string {
 		panic("the value of " + name + ": " + err.Error()) // it was read from YAML
 	}
 	return escapeControl(string(text))
-}
-
-// file returns a key with the path of a file or a folder. In the configuration file it is
-// relative to the folder of that file, elsewhere to the working directory.
-func file(name string, to *string, meaning string) key {
-	k := one(name, "", setting.Text(to, "a path", setting.OneLine), meaning)
-	k.path = to
-	return k
-}
-
-func reloaded(k key) key {
-	k.reload = true
-	return k
-}
-
-// need is a key that another key has no effect without, and why.
-type need struct{ key, why string }
-
-func needing(k key, other, why string) key {
-	k.needs = append(k.needs, need{other, why})
-	return k
-}
-
-func required(k key) key {
-	k.required, k.meaning = true, "Required. "+k.meaning
-	return k
 }
 
 // escapeControl escapes characters that JSON leaves as they are and YAML forbids.
@@ -137,107 +370,4 @@ func escapeControl(text string) string {
 		}
 	}
 	return b.String()
-}
-
-// one returns a key with a single value.
-func one(name, fallback string, v setting.Value, meaning string) key {
-	return key{
-		name: name, fallback: fallback, form: v.Form(), meaning: meaning,
-		set: func(texts []string, wrong func(int, error)) {
-			if err := v.UnmarshalText([]byte(texts[0])); err != nil {
-				wrong(-1, err)
-			}
-		},
-		texts: func() []string { return []string{v.String()} },
-	}
-}
-
-// many returns a key with a list of different values that passes all checks. If it has a
-// default, the list must not be empty.
-func many[T comparable](name, fallback string, to *[]T, item func(*T) setting.Value, meaning string, checks ...func([]T) error) key {
-	return key{
-		name: name, fallback: fallback, form: "a list, each " + item(new(T)).Form(), meaning: meaning, list: true,
-		set: func(texts []string, wrong func(int, error)) {
-			good, all, seen := true, make([]T, len(texts)), map[T]bool{}
-			for i, text := range texts {
-				err := item(&all[i]).UnmarshalText([]byte(text))
-				if err == nil && seen[all[i]] {
-					err = fmt.Errorf("%s is in the list twice; remove one", quote(text))
-				}
-				if seen[all[i]] = true; err != nil {
-					good = false
-					wrong(i, err)
-				}
-			}
-			if len(all) == 0 && fallback != "" {
-				good = false
-				wrong(-1, fmt.Errorf("is empty; write at least one entry, or remove the line for %s", strings.ReplaceAll(fallback, ",", " and ")))
-			}
-			for _, check := range checks {
-				if err := check(all); good && err != nil {
-					good = false
-					wrong(-1, err)
-				}
-			}
-			if good {
-				*to = all
-			}
-		},
-		texts: func() []string {
-			return lists.Map(*to, func(v T) string { return item(&v).String() })
-		},
-	}
-}
-
-// mappings returns a key with a list of mappings, which have keys of their own, possibly lists
-// of mappings again. check validates a whole entry, n. noun is the word for an entry, and
-// example how an entry begins.
-func mappings[T any](name, noun, example string, to *[]T, keys func(*T) []key, check func(l *loader, entry *T, n strictyaml.Node)) key {
-	return key{
-		name: name, noun: noun, example: example,
-		entry: func(l *loader, n strictyaml.Node) {
-			var v T
-			of := keys(&v)
-			setDefaults(of)
-			if l.mapping(n, of, "", "a "+noun, "; write its keys, as in "+example) {
-				check(l, &v, n)
-				*to = append(*to, v)
-			}
-		},
-		entries: func() (all [][]key, blank [][]key) {
-			for i := range *to {
-				all, blank = append(all, keys(&(*to)[i])), append(blank, keys(new(T)))
-			}
-			return all, blank
-		},
-	}
-}
-
-// setDefaults sets every variable to its default, or to Go's zero value if it has none.
-func setDefaults(keys []key) {
-	for _, k := range keys {
-		if k.fallback != "" && k.read == nil {
-			k.set(k.split(k.fallback), func(_ int, err error) { panic("the default of " + k.name + ": " + err.Error()) })
-		}
-	}
-}
-
-// split returns the items of a value from the environment or a flag.
-func (k key) split(text string) []string {
-	switch {
-	case !k.list:
-		return []string{text}
-	case strings.TrimSpace(text) == "":
-		return nil
-	}
-	return lists.Map(strings.Split(text, ","), strings.TrimSpace)
-}
-
-func find(keys []key, name string) (key, bool) {
-	for _, k := range keys {
-		if k.name == name {
-			return k, true
-		}
-	}
-	return key{}, false
 }

@@ -1,13 +1,12 @@
 package config
 
 import (
-	"cmp"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
 	"a2a-server/internal/lists"
-	"a2a-server/internal/setting"
 	"a2a-server/internal/strictyaml"
 	"a2a-server/internal/suggest"
 )
@@ -15,34 +14,41 @@ import (
 // Kind is a kind of entries of tools. It is also the name of the key that names an entry.
 type Kind string
 
-// toolKind describes a kind. A new kind is a file kind_NAME.go and a line in [toolKinds];
-// internal/toolset makes its tools.
+// The kinds of tools.
+const (
+	KindCommand Kind = "command" // a program
+	KindMCP     Kind = "mcp"     // the tools of an MCP server
+	KindHTTP    Kind = "http"    // a request
+	KindOpenAPI Kind = "openapi" // the requests that a document describes
+	KindAgent   Kind = "agent"   // a remote agent
+	KindSearch  Kind = "search"  // a search in documents
+	KindAsk     Kind = "ask"     // the agent's own function, whose calls are approved here
+	KindBuiltin Kind = "builtin"
+)
+
+// toolKind describes a kind. A new kind is a row in [toolKinds], and the fields of [Tool] that list it in
+// their tag kinds; internal/toolset makes its tools.
 type toolKind struct {
 	name Kind
-	// keys returns the keys of an entry, bound to t. The first key names the entry. The key for,
-	// which every kind has, is added.
-	keys func(t *Tool) []key
+	tag  reflect.StructTag // of the key that names an entry
 	// check adds the problems of keys that depend on each other. It may set defaults that depend
 	// on other keys. nil: no check is needed.
 	check func(l *loader, t *Tool, n strictyaml.Node)
 	// prefixes says that the tools of an entry are called after it, as files_read_file.
 	prefixes bool
-	// names returns the names of the tools of an entry that has names of its own for them; nil:
-	// they follow from the name of the entry.
-	names func(t *Tool) []string
 }
 
 // toolKinds returns all kinds, in the order of the reference.
 func toolKinds() []toolKind {
 	return []toolKind{
-		commandKind(),
-		mcpKind(),
-		httpKind(),
-		openapiKind(),
-		agentKind(),
-		searchKind(),
-		askKind(),
-		builtinKind(),
+		{KindCommand, `required:"yes" form:"a name" check:"tool" doc:"Name of a tool that runs a program."`, checkCommand, false},
+		{KindMCP, `required:"yes" form:"a name" check:"tool" doc:"Name of an MCP server, with which its tools begin: files_read_file."`, checkMCP, true},
+		{KindHTTP, `required:"yes" form:"a name" check:"tool" doc:"Name of a tool that sends a request."`, checkHTTP, false},
+		{KindOpenAPI, `required:"yes" form:"a name" check:"tool" doc:"Name of a document, with which its tools begin: pets_listPets."`, checkOpenAPI, true},
+		{KindAgent, `required:"yes" form:"a name" check:"tool" doc:"Name of a tool that is a remote A2A agent."`, checkAgent, false},
+		{KindSearch, `required:"yes" form:"a name" check:"tool" doc:"Name of a tool that searches documents by their words."`, checkSearch, false},
+		{KindAsk, `required:"yes" form:"a name" check:"tool" doc:"Name of a function that the calling agent runs itself, once its call is approved here."`, checkOptional, false},
+		{KindBuiltin, `required:"yes" oneof:"a set of built-in tools: demo, ask_user, request_approval, finish, escalate" doc:"demo has echo, stream and transfer_money; ask_user and request_approval let a planner ask a person; with finish and escalate a model ends its task."`, nil, false},
 	}
 }
 
@@ -107,95 +113,18 @@ func kindOf(n strictyaml.Node) (Kind, bool) {
 
 // has reports whether entries of the kind have a key of this name.
 func (k Kind) has(name string) bool {
-	_, has := find((&Tool{Kind: k}).keys(), name)
+	_, has := find(keysOf(&Tool{Kind: k}), name)
 	return has
 }
 
-// keys returns the keys of an entry of tools of the kind of t, bound to t.
-func (t *Tool) keys() []key {
-	kind, ok := t.Kind.described()
-	if !ok {
-		return nil
-	}
-	return append(kind.keys(t), t.forKey())
-}
-
 // elsewhere returns the keys that only other kinds have, so that problems name these kinds.
-func (t *Tool) elsewhere() []key {
-	own, kinds, all := t.keys(), Kinds(), []key{}
-	for _, kind := range kinds {
-		for _, k := range (&Tool{Kind: kind}).keys() {
-			if _, has := find(slices.Concat(own, all), k.name); !has && !slices.Contains(kinds, Kind(k.name)) {
-				all = append(all, key{name: k.name, elsewhere: fmt.Sprintf("%s tools, not of %s tools", kind, t.Kind)})
-			}
+func (t *Tool) elsewhere() (all []key) {
+	own := keysOf(t)
+	for _, k := range fieldsOf(t, "", reflect.ValueOf(t).Elem()) {
+		if _, has := find(slices.Concat(own, all), k.name); !has && !slices.Contains(Kinds(), Kind(k.name)) {
+			kind, _, _ := strings.Cut(k.tag.Get("kinds"), " ")
+			all = append(all, key{name: k.name, elsewhere: fmt.Sprintf("%s tools, not of %s tools", kind, t.Kind)})
 		}
 	}
 	return all
-}
-
-// The keys of several kinds follow.
-
-// nameKey returns the key that names an entry.
-func (t *Tool) nameKey(kind Kind, meaning string) key {
-	return required(one(string(kind), "", setting.Text(&t.Name, "a name", aToolName), meaning))
-}
-
-func (t *Tool) descriptionKey() key {
-	return required(one("description", "", setting.Text(&t.Description, "a text", setting.NotEmpty("what the tool does")), "Effect of the tool."))
-}
-
-func (t *Tool) argsKey() key {
-	return shaped("args", "JSON Schemas by name", &t.Args, schemas, "Arguments of a call, required unless under optional.")
-}
-
-func (t *Tool) optionalKey() key {
-	return many("optional", "", &t.Optional, argumentName, "Arguments that a call may leave out, with whole values that they are.")
-}
-
-func (t *Tool) dirKey() key { return file("dir", &t.Dir, "Working folder. Default: the file's.") }
-
-func (t *Tool) envKey() key {
-	return shaped("env", "texts or {secret: NAME}, by name", &t.Env, environmentOf, "Environment, beside PATH, HOME and LANG.")
-}
-
-func (t *Tool) headerKey() key {
-	return shaped("header", "texts by name", &t.Header, headersOf, "Headers; {secret:NAME} is a secret, as in \"Bearer {secret:jira}\".")
-}
-
-func (t *Tool) networksKey() key {
-	return many("networks", "", &t.Networks, setting.Network, "Allowed addresses that are not public.")
-}
-
-func (t *Tool) onlyKey() key {
-	k := required(many("only", "", &t.Only, toolName, "The tools or operations (operationId) that are offered; [\"*\"] is all, also later additions."))
-	k.form = "a list of names, or [\"*\"] for all"
-	return k
-}
-
-func (t *Tool) timeoutKey() key {
-	return one("timeout", "0s", setting.Duration(&t.Timeout, 0), "How long a call may take. 0s: limits.tool_timeout.")
-}
-
-// approveMeaning has PREFIXING for the kinds with prefixes.
-const approveMeaning = "Whether calls need approval; for PREFIXING all, none or names. Default: all but GET, HEAD and searches. Gates can add to it."
-
-// approveKey returns the key approve of an entry with a single tool.
-func (t *Tool) approveKey() key {
-	return shaped("approve", "true or false", &t.Approve, approveOf(false /* several */), approveMeaning)
-}
-
-// approveToolsKey returns the key approve of an entry with several tools.
-func (t *Tool) approveToolsKey() key {
-	k := shaped("approve", "all, none or a list of names", &t.Approve, approveOf(true /* several */), approveMeaning)
-	asJSON := k.texts
-	k.texts = func() []string {
-		words := map[string]string{"true": "all", "false": "none"}
-		text := asJSON()[0]
-		return []string{cmp.Or(words[text], text)}
-	}
-	return k
-}
-
-func (t *Tool) forKey() key {
-	return shaped("for", "{roles: [ops], callers: [\"corp:alice\"]}", &t.For, audienceOf, "Callers that may use and see the tools. Default: all. Needs auth.")
 }

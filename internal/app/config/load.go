@@ -52,7 +52,7 @@ func Load(s Source) (*Config, error) {
 		report:  &strictyaml.Report{},
 		source:  s,
 	}
-	l.keys = l.config.keys()
+	l.keys = keysOf(l.config)
 	setDefaults(l.keys)
 	if s.File != "" {
 		l.read(s.File, "", l.keys)
@@ -60,8 +60,8 @@ func Load(s Source) (*Config, error) {
 	l.environment(s.Environment)
 	l.flags(s.Flags)
 	for _, k := range l.keys {
-		if k.path != nil {
-			l.locate(k.name, k.path)
+		if path := k.path(); path != nil {
+			l.locate(k.name, path)
 		}
 	}
 	if !s.Place {

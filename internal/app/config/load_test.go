@@ -43,8 +43,8 @@ func defaults() *config.Config {
 		Idempotency:   true,
 		Keywords:      true,
 		DeclaredGates: config.AskDeclared, ProviderError: config.KeepPending,
-		Versions: config.Versions{V03: true},
-		Terms:    approval.Terms{Expires: 168 * time.Hour, OnExpiry: approval.ExpiryRejects, WaitingState: approval.WaitsWorking},
+		Versions:     config.Versions{V03: true},
+		WaitingState: approval.WaitsWorking, Deadlines: config.Deadlines{Expires: 168 * time.Hour, OnExpiry: approval.ExpiryRejects},
 		Limits: config.Limits{
 			Memory: 1 << 30, Body: 4 << 20, Task: 64 << 20, Connections: 16_384, Streams: 10_000, Turns: 2048, Queue: 10_000, PerCaller: 25, AuthFailures: 60,
 			ReadTimeout: 30 * time.Second, ToolTimeout: 5 * time.Minute, PlanTimeout: 2 * time.Minute, Grace: 8 * time.Second,
@@ -176,8 +176,8 @@ gates:
 	if diff := cmp.Diff(want, got.Gates); diff != "" {
 		t.Errorf("Gates (-want +got):\n%s", diff)
 	}
-	if want := (approval.Terms{Expires: 72 * time.Hour, OnExpiry: approval.ExpiryKeeps, WaitingState: approval.WaitsWorking}); !cmp.Equal(want, got.Terms) {
-		t.Errorf("Terms = %+v, want %+v", got.Terms, want)
+	if want := (config.Deadlines{Expires: 72 * time.Hour, OnExpiry: approval.ExpiryKeeps}); want != got.Deadlines {
+		t.Errorf("Deadlines = %+v, want %+v", got.Deadlines, want)
 	}
 	if p, err := config.Policy(got); p == nil || err != nil {
 		t.Errorf("Policy() = %v, %v", p, err)

@@ -32,27 +32,27 @@ const maxRoutes = 50
 
 // Route is an entry of notify. It has the fields of its kind; those of other kinds are zero.
 type Route struct {
-	Name      string
-	Kind      RouteKind
-	URL       Secretive      // of a webhook, or of Slack
-	Secret    Secretive      // of a webhook
-	Networks  []netip.Prefix // that are not public, and may be connected to
-	SMTP      SMTP
-	To        []string // addresses
-	Requester bool     // mails go to the requester, not to To
-	Events    []string // asked, resolved
-	All       bool     // approvals of every gate
-	Arguments bool     // messages have the arguments
+	Name      string         `yaml:"name" required:"yes" form:"a name" check:"route name" doc:"Unique name, for gates."`
+	Kind      RouteKind      `yaml:"kind" required:"yes" oneof:"a kind of route: webhook, slack, smtp" doc:"webhook posts JSON (Standard Webhooks)."`
+	URL       Secretive      `yaml:"url" as:"URL or place" form:"a URL, {env: NAME} or {file: PATH}" doc:"Of webhook and slack, whose URL is a secret."`
+	Secret    Secretive      `yaml:"secret" as:"place" form:"{env: NAME} or {file: PATH}" doc:"Signs a webhook: whsec_ and base64."`
+	Networks  []netip.Prefix `yaml:"networks" doc:"Addresses of url that are not public."`
+	SMTP      SMTP           `yaml:"smtp"`
+	To        []string       `yaml:"to" form:"a recipient" check:"mail" doc:"Recipients of mails."`
+	Requester bool           `yaml:"requester" doc:"Mails the requester, at a verified address."`
+	Events    []string       `yaml:"events" default:"asked,reminded" oneof:"an event: asked, reminded, escalated, resolved" doc:"New approvals, reminders, escalations, or the ends of approvals."`
+	All       bool           `yaml:"all" doc:"Announces all approvals."`
+	Arguments bool           `yaml:"arguments" doc:"Messages have the arguments, masked."`
 }
 
 // SMTP is a server for mail.
 type SMTP struct {
-	Host     string
-	Port     int    // 0: that of TLS
-	TLS      string // starttls, tls or none
-	User     string
-	Password Secretive
-	From     string
+	Host     string    `yaml:"host" form:"a name" check:"line" doc:"Server for mail."`
+	Port     int       `yaml:"port" default:"0" max:"65535" doc:"0: 587, 465 with tls, 25 with none."`
+	TLS      string    `yaml:"tls" default:"starttls" oneof:"a form of TLS: starttls, tls, none" doc:"Encryption."`
+	User     string    `yaml:"user" form:"a name" check:"line" doc:"User of the server."`
+	Password Secretive `yaml:"password" as:"place" form:"{env: NAME} or {file: PATH}" doc:"Password of the user."`
+	From     string    `yaml:"from" form:"an address" check:"mail or nothing" doc:"Sender of mails."`
 }
 
 // Secretive is a text, or the place of a secret.
@@ -78,7 +78,7 @@ func placed(l *loader, n strictyaml.Node) (s Secretive) {
 		n.Add("is not where the secret is; write that, as in {file: /run/secrets/ops} or {env: OPS}, and never the secret itself")
 		return s
 	}
-	l.mapping(n, secretKeys(&s.At), "", "a secret", "; write where it is, as in {env: NAME}")
+	l.mapping(n, keysOf(&s.At), "", "a secret", "; write where it is, as in {env: NAME}")
 	l.checkSecret(&s.At, n)
 	return s
 }
@@ -104,34 +104,6 @@ func anAddress(text string) error {
 		return fmt.Errorf("%s is not a mail address; write one such as alice@example.com", quote(text))
 	}
 	return setting.OneLine(text)
-}
-
-// routeKeys returns the keys of an entry of notify.
-func routeKeys(r *Route) []key {
-	return []key{
-		required(one("name", "", setting.Text(&r.Name, "a name", saying(aRouteName)), "Unique name, for gates.")),
-		required(one("kind", "", setting.Choice(&r.Kind, "a kind of route", RouteWebhook, RouteSlack, RouteSMTP), "webhook posts JSON (Standard Webhooks).")),
-		shaped("url", "a URL, {env: NAME} or {file: PATH}", &r.URL, urlOrPlaced, "Of webhook and slack, whose URL is a secret."),
-		shaped("secret", "{env: NAME} or {file: PATH}", &r.Secret, placed, "Signs a webhook: whsec_ and base64."),
-		many("networks", "", &r.Networks, setting.Network, "Addresses of url that are not public."),
-		one("smtp.host", "", aName(&r.SMTP.Host), "Server for mail."),
-		one("smtp.port", "0", setting.Count(&r.SMTP.Port, 0, 65535), "0: 587, 465 with tls, 25 with none."),
-		one("smtp.tls", "starttls", setting.Choice(&r.SMTP.TLS, "a form of TLS", "starttls", "tls", "none"), "Encryption."),
-		one("smtp.user", "", aName(&r.SMTP.User), "User of the server."),
-		shaped("smtp.password", "{env: NAME} or {file: PATH}", &r.SMTP.Password, placed, "Password of the user."),
-		one("smtp.from", "", setting.Text(&r.SMTP.From, "an address", optional(anAddress)), "Sender of mails."),
-		many("to", "", &r.To, func(to *string) setting.Value { return setting.Text(to, "a recipient", anAddress) }, "Recipients of mails."),
-		one("requester", "false", setting.Bool(&r.Requester), "Mails the requester, at a verified address."),
-		many("events", "asked,reminded", &r.Events, func(to *string) setting.Value {
-			return setting.Choice(to, "an event", "asked", "reminded", "escalated", "resolved")
-		}, "New approvals, reminders, escalations, or the ends of approvals."),
-		one("all", "false", setting.Bool(&r.All), "Announces all approvals."),
-		one("arguments", "false", setting.Bool(&r.Arguments), "Messages have the arguments, masked."),
-	}
-}
-
-func aRoute(to *string) setting.Value {
-	return setting.Text(to, "a name", saying(approval.CheckNotify))
 }
 
 func aRouteName(name string) error {

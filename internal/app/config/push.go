@@ -12,16 +12,16 @@ const maxPushTimeout = 30 * time.Second
 
 // Push configures push notifications: which webhooks are called, and how.
 type Push struct {
-	Enabled       bool
-	AllowHTTP     bool
-	AllowPrivate  bool
-	AllowLoopback bool
-	Networks      []netip.Prefix // addresses that are allowed besides
-	Ports         []int          // the only ports that are called. Empty: all.
-	NAT64         []netip.Prefix // prefixes of the network's translator
-	CA            string         // absolute path of a file in PEM. Empty: none.
-	JWT           bool
-	Timeout       time.Duration // of a notification. Defaults to 15 s.
+	Enabled       bool           `yaml:"enabled" doc:"Sends push notifications, to https and public addresses unless the keys below allow more."`
+	AllowHTTP     bool           `yaml:"allow_http" needs:"push.enabled" doc:"Allows http; tokens can be read on the way."`
+	AllowPrivate  bool           `yaml:"allow_private" needs:"push.enabled" doc:"Allows private addresses; every caller can then POST into these networks."`
+	AllowLoopback bool           `yaml:"allow_loopback" needs:"push.enabled" doc:"Allows this machine, except the server's own addresses."`
+	Networks      []netip.Prefix `yaml:"networks" needs:"push.enabled" doc:"Further allowed addresses. Prefer this to push.allow_private."`
+	Ports         []int          `yaml:"ports" min:"1" max:"65535" needs:"push.enabled" doc:"The only ports that are allowed. Default: all."`
+	NAT64         []netip.Prefix `yaml:"nat64" needs:"push.enabled" doc:"Prefixes of translated IPv4 addresses (RFC 6052), beside 64:ff9b::/96."`
+	CA            string         `yaml:"ca" check:"path" needs:"push.enabled" doc:"Authorities of webhooks beside the system's, in PEM."`
+	JWT           bool           `yaml:"jwt" needs:"push.enabled | public_url: receivers could not find the keys of the tokens" doc:"Signs a token (JWT, ES256) for webhooks without authentication. Needs public_url."`
+	Timeout       time.Duration  `yaml:"timeout" default:"15s" min:"1s" doc:"How long a webhook may take to answer, at most 30s."`
 }
 
 // checkPush checks the keys of push that depend on each other.

@@ -10,9 +10,9 @@ import (
 
 // GRPC says where the server speaks gRPC.
 type GRPC struct {
-	Listen     string // host:port; "": nowhere
-	PublicURL  string // host:port in the agent card; "": the host of its other URLs, with the port of Listen
-	Reflection bool   // clients may ask which services there are
+	Listen     string `yaml:"listen" form:"host:port" check:"address" doc:"Address for gRPC. Default: no gRPC."`
+	PublicURL  string `yaml:"public_url" form:"host:port" check:"address" doc:"Where clients reach gRPC. Default: the card's host, and the port of grpc.listen."`
+	Reflection bool   `yaml:"reflection" doc:"Lets authenticated clients list the services."`
 }
 
 // checkGRPC checks the keys of grpc that depend on each other.

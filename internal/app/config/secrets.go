@@ -15,14 +15,14 @@ import (
 // Secret says where a secret is kept: in an environment variable, or in a file. A Config
 // never holds the secret itself.
 type Secret struct {
-	Env  string `json:"env,omitempty"`
-	File string `json:"file,omitempty"` // absolute path
+	Env  string `json:"env,omitempty" yaml:"env" form:"the name of an environment variable" check:"variable" doc:"Variable of the server that has the secret."`
+	File string `json:"file,omitempty" yaml:"file" check:"path" doc:"File that has the secret, at most 64 KiB, mode 0640 or less."`
 }
 
 // Value is a text, or the whole of a secret.
 type Value struct {
 	Text   string
-	Secret string // its name; "": the value is Text
+	Secret string `yaml:"secret" required:"yes" fill:"the name of a secret"` // its name; "": the value is Text
 }
 
 // MarshalJSON writes v as the file has it.
@@ -60,31 +60,29 @@ func aVariable(name string) error {
 	return nil
 }
 
-// secretsKey returns the key secrets.
-func (c *Config) secretsKey() key {
-	return shaped("secrets", "", &c.Secrets, func(l *loader, n strictyaml.Node) map[string]Secret {
-		if n.Null() {
-			return nil
+// secretsOf reads the key secrets.
+func secretsOf(l *loader, n strictyaml.Node) map[string]Secret {
+	if n.Null() {
+		return nil
+	}
+	members, _ := n.Members("secrets by their name", "; write them as "+secretExample)
+	all := map[string]Secret{}
+	l.config.Secrets = all // also with a problem, so that references to a secret have none
+	for _, m := range members {
+		if !secretName.MatchString(m.Name) {
+			m.Key.Add("%s is not a name for a secret; write at most 64 letters, digits, _, - and dots", quote(m.Name))
+			continue
 		}
-		members, _ := n.Members("secrets by their name", "; write them as "+secretExample)
-		all := map[string]Secret{}
-		c.Secrets = all // also with a problem, so that references to a secret have none
-		for _, m := range members {
-			if !secretName.MatchString(m.Name) {
-				m.Key.Add("%s is not a name for a secret; write at most 64 letters, digits, _, - and dots", quote(m.Name))
-				continue
-			}
-			var s Secret
-			if !m.Value.IsMapping() { // the value may be the secret itself
-				m.Value.Add("is not where the secret is; write that, as in %s, and never the secret itself", secretExample)
-			} else {
-				l.mapping(m.Value, secretKeys(&s), "", "a secret", "; write where it is, as in "+secretExample)
-				l.checkSecret(&s, m.Value)
-			}
-			all[m.Name] = s
+		var s Secret
+		if !m.Value.IsMapping() { // the value may be the secret itself
+			m.Value.Add("is not where the secret is; write that, as in %s, and never the secret itself", secretExample)
+		} else {
+			l.mapping(m.Value, keysOf(&s), "", "a secret", "; write where it is, as in "+secretExample)
+			l.checkSecret(&s, m.Value)
 		}
-		return all
-	}, "")
+		all[m.Name] = s
+	}
+	return all
 }
 
 // checkSecret checks the keys of a secret that depend on each other.

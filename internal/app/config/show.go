@@ -14,7 +14,7 @@ import (
 // value says where it was set. In entries of a list it omits keys with default values.
 func Show(w io.Writer, c *Config) error {
 	s := shower{origins: c.origins}
-	s.keys(c.keys(), "", "", "")
+	s.keys(keysOf(c), "", "", "")
 	_, err := s.out.WriteTo(w)
 	return err
 }
@@ -42,9 +42,9 @@ func (s *shower) keys(all []key, begin, indent, path string) {
 		at := s.origins[path+k.name]
 		start := begin + strings.Repeat("  ", len(in))
 		switch {
-		case k.unset != "" && at == (origin{}):
-			fmt.Fprintf(&s.out, "# %s is not set: %s\n", k.name, k.unset)
-		case k.entry == nil:
+		case k.is("unset") && at == (origin{}):
+			fmt.Fprintf(&s.out, "# %s is not set: %s\n", k.name, k.tag.Get("unset"))
+		case !k.isEntries():
 			fmt.Fprintf(&s.out, "%s%s: %s # %s\n", start, name, k.value(), at)
 		default:
 			s.entries(k, start+name, strings.Repeat(" ", len(start)), path+k.name)
@@ -64,7 +64,7 @@ func (s *shower) entries(k key, start, indent, path string) {
 	for i, entry := range entries {
 		var set []key
 		for j, k := range entry {
-			if k.entry != nil || !slices.Equal(k.texts(), blank[i][j].texts()) {
+			if k.isEntries() || !slices.Equal(k.texts(), blank[i][j].texts()) {
 				set = append(set, k)
 			}
 		}
@@ -77,13 +77,13 @@ func (k key) value() string {
 	texts := k.texts()
 	for i, text := range texts {
 		switch {
-		case k.read == nil:
+		case !k.isShape():
 			texts[i] = quoted(text)
 		case text == "null":
 			texts[i] = "{}"
 		}
 	}
-	if k.list && (!k.single || len(texts) != 1) {
+	if k.isList() && (k.gate() == nil || len(texts) != 1) {
 		return "[" + strings.Join(texts, ", ") + "]"
 	}
 	return strings.Join(texts, ", ")

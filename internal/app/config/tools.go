@@ -18,55 +18,59 @@ import (
 
 // Tools are the entries of the key tools.
 type Tools struct {
-	Given   bool // the file has the key, even if it is empty
-	Entries []Tool
+	Given   bool   // the file has the key, even if it is empty
+	Entries []Tool `yaml:"tools" reload:"yes" noun:"tool" example:"- command: deploy" unset:"the tools to try the server by are there, as with - builtin: demo"`
 }
 
 // Tool is an entry of tools. Fields whose keys its kind does not have are zero.
 type Tool struct {
 	Kind Kind
 	Name string // of the tool; the prefix of tools without "_" if there may be several; or which built-in tools
-	For  *For   // nil: every caller
 
-	Approve     Approve
-	Description string
-	Args        map[string]any // JSON Schemas by argument
-	Optional    []string       // arguments that may be missing
-	Timeout     time.Duration  // 0: limits.tool_timeout
-
-	Argv []string // run of a command; command of an MCP server
-	Dir  string   // absolute; "": the server's own
-	Env  map[string]Value
-
-	URL      string            // of an MCP server, or the base of the URLs of an openapi entry
-	Header   map[string]string // templates
-	Networks []netip.Prefix    // that are not public, and may be connected to
-
-	Only []string
-	Pins map[string]string // digests by tool
-
-	// Own has the values of keys that only this kind has, such as *HTTPTool: see [Own]. nil: there are
-	// none.
-	Own any
-}
-
-// Own returns the values of the keys that only the kind of t has, as an [HTTPTool] of http. It
-// panics if T is the type of another kind.
-func Own[T any](t *Tool) *T {
-	if t.Own == nil {
-		t.Own = new(T)
-	}
-	own, is := t.Own.(*T)
-	if !is {
-		panic(fmt.Sprintf("an entry of the kind %s has %T, not %T", t.Kind, t.Own, own))
-	}
-	return own
+	Description string            `yaml:"description" kinds:"command http search ask" required:"yes" form:"a text" fill:"what the tool does" lines:"yes" doc:"Effect of the tool."`
+	About       string            `yaml:"description" kinds:"agent" doc:"Purpose of the agent. Default: that of the card."`
+	Run         []string          `yaml:"run" kinds:"command" required:"yes" as:"argv" form:"a list of texts" doc:"Program and arguments, without a shell; {name} is an argument of the call, {{ a brace."`
+	Command     []string          `yaml:"command" kinds:"mcp" as:"argv" form:"a list of texts" doc:"Program of a server that speaks MCP over stdio. Write this or url."`
+	URL         string            `yaml:"url" kinds:"mcp" fill:"a URL" doc:"Server that speaks MCP over streamable HTTP."`
+	Request     string            `yaml:"request" kinds:"http" required:"yes" form:"METHOD URL" check:"request" doc:"{name} is an argument of the call, as part of a segment of the path or of a value of the query."`
+	Spec        string            `yaml:"spec" kinds:"openapi" required:"yes" check:"path" doc:"OpenAPI document, 3.0 or 3.1, without external references."`
+	Server      string            `yaml:"server" kinds:"openapi" required:"yes" fill:"a URL such as https://pets.example.com/v1" doc:"Base URL of the requests; the document's servers are not used."`
+	Card        string            `yaml:"card" kinds:"agent" required:"yes" form:"a URL" fill:"the URL of the agent's card" doc:"URL of the agent's card. The agent must have the same origin."`
+	Bearer      string            `yaml:"auth.bearer.secret" kinds:"agent" form:"the name of a secret" doc:"Secret that is sent as bearer token."`
+	Folder      string            `yaml:"folder" kinds:"search" check:"path" doc:"Folder whose files are searched, with those below it. Write this, folders or memory."`
+	Folders     []string          `yaml:"folders" kinds:"search" fill:"a path" doc:"Several folders; paths of results begin with the folder's name."`
+	Memory      bool              `yaml:"memory" kinds:"search" doc:"Searches the caller's earlier tasks of the context instead."`
+	Extensions  []string          `yaml:"extensions" kinds:"search" default:"md,markdown,txt,html,htm,json" form:"an extension such as md" check:"extension" doc:"Extensions of the files that are searched."`
+	Refresh     time.Duration     `yaml:"refresh" kinds:"search" default:"10s" min:"1s" doc:"How old the index may be before a search looks for changed files."`
+	Hint        string            `yaml:"hint" kinds:"ask" doc:"Question to the approver, with {argument} or {/json/pointer}. Default: it lists the arguments."`
+	Args        map[string]any    `yaml:"args" kinds:"command http ask" as:"schemas" form:"JSON Schemas by name" doc:"Arguments of a call, required unless under optional."`
+	Optional    []string          `yaml:"optional" kinds:"command http ask" form:"an argument" check:"argument" doc:"Arguments that a call may leave out, with whole values that they are."`
+	Dir         string            `yaml:"dir" kinds:"command mcp" check:"path" doc:"Working folder. Default: the file's."`
+	Env         map[string]Value  `yaml:"env" kinds:"command mcp" as:"environment" form:"texts or {secret: NAME}, by name" doc:"Environment, beside PATH, HOME and LANG."`
+	Stdin       string            `yaml:"stdin" kinds:"command" doc:"Standard input, with placeholders."`
+	Header      map[string]string `yaml:"header" kinds:"mcp http openapi agent" as:"headers" form:"texts by name" doc:"Headers; {secret:NAME} is a secret, as in \"Bearer {secret:jira}\"."`
+	Body        any               `yaml:"body" kinds:"http" as:"body" form:"any value" doc:"JSON that is sent, with placeholders."`
+	Form        map[string]string `yaml:"form" kinds:"http" as:"form" form:"texts by name" doc:"Fields of a form, instead of body."`
+	Result      string            `yaml:"result" kinds:"http" form:"a JSON Pointer such as /items/0" check:"pointer" doc:"Part of the answer that is the result. Default: all."`
+	Networks    []netip.Prefix    `yaml:"networks" kinds:"mcp http openapi agent" doc:"Allowed addresses that are not public."`
+	Depth       int               `yaml:"depth" kinds:"agent" default:"3" min:"1" max:"16" doc:"Agents that may pass a message on, this one included."`
+	Transfer    bool              `yaml:"transfer" kinds:"agent" doc:"Adds the tool transfer_to_NAME, with which a model hands its task over to the agent."`
+	Only        []string          `yaml:"only" kinds:"mcp openapi" required:"yes" form:"a list of names, or [\"*\"] for all" fill:"the name of a tool" doc:"The tools or operations (operationId) that are offered; [\"*\"] is all, also later additions."`
+	Trust       []string          `yaml:"trust" kinds:"mcp" form:"a tool" fill:"the name of a tool" doc:"Tools whose hints (read-only, idempotent) are believed: calls may be repeated after a crash."`
+	Pins        map[string]string `yaml:"pins" kinds:"mcp" as:"pins" form:"digests by name" doc:"Reviewed digests, as 'a2a-server tools show' prints them. A changed tool needs approval; a tool without a pin is not offered."`
+	Elicit      string            `yaml:"elicit" kinds:"mcp" default:"decline" oneof:"an answer to questions of the server: decline, ask" doc:"With ask, people answer the server's forms."`
+	Protocol    string            `yaml:"protocol" kinds:"mcp" default:"newest" oneof:"a version of MCP to speak: newest, 2025-11-25" doc:"Version of MCP. Servers that ask and wait (ctx.elicit) need 2025-11-25."`
+	Timeout     time.Duration     `yaml:"timeout" kinds:"command mcp http openapi agent search" default:"0s" doc:"How long a call may take. 0s: limits.tool_timeout."`
+	OutputMax   int64             `yaml:"output.max" kinds:"command" default:"1MiB" min:"1KiB" max:"16MiB" doc:"Output that is kept."`
+	OutputAs    string            `yaml:"output.as" kinds:"command" default:"lines" oneof:"a form of output: lines, bytes" doc:"Pieces in which output is published."`
+	Approve     Approve           `yaml:"approve" kinds:"command mcp http openapi agent search" as:"approve" form:"true or false" doc:"Whether calls need approval; for mcp and openapi all, none or names. Default: all but GET, HEAD and searches. Gates can add to it."`
+	For         *For              `yaml:"for" as:"for" form:"{roles: [ops], callers: [\"corp:alice\"]}" doc:"Callers that may use and see the tools. Default: all. Needs auth."`
 }
 
 // For limits the callers of tools.
 type For struct {
-	Roles   []string `json:"roles,omitempty"`
-	Callers []string `json:"callers,omitempty"`
+	Roles   []string `json:"roles,omitempty" yaml:"roles" fill:"a name, or remove it"`
+	Callers []string `json:"callers,omitempty" yaml:"callers" fill:"a name, or remove it"`
 }
 
 // Approve says which tools of an entry need an approval for every call. The zero value is
@@ -132,40 +136,6 @@ func (c *Config) Place(path string) Place {
 	return Place{File: o.name, Line: o.key.Line}
 }
 
-// toolsKey returns the key tools.
-func (c *Config) toolsKey() key {
-	return key{
-		name: "tools", noun: "tool", example: "- command: deploy",
-		unset: "the tools to try the server by are there, as with - builtin: demo",
-		entry: func(l *loader, n strictyaml.Node) {
-			kind, ok := kindOf(n)
-			if !ok {
-				c.Tools.Entries = append(c.Tools.Entries, Tool{}) // the other entries keep their places
-				return
-			}
-			t := Tool{Kind: kind}
-			keys := t.keys()
-			setDefaults(keys)
-			if l.mapping(n, append(keys, t.elsewhere()...), "", "a tool", "") {
-				if described, _ := kind.described(); described.check != nil {
-					described.check(l, &t, n)
-				}
-			}
-			c.Tools.Entries = append(c.Tools.Entries, t)
-		},
-		entries: func() (all, blank [][]key) {
-			for i := range c.Tools.Entries {
-				t := &c.Tools.Entries[i]
-				none := &Tool{Kind: t.Kind}
-				of := none.keys()
-				setDefaults(of)
-				all, blank = append(all, t.keys()), append(blank, of)
-			}
-			return all, blank
-		},
-	}
-}
-
 // setDir sets the folder of a program, if the file has none, to the folder of the file.
 func (l *loader) setDir(t *Tool, n strictyaml.Node) {
 	if t.Dir == "" {
@@ -175,12 +145,101 @@ func (l *loader) setDir(t *Tool, n strictyaml.Node) {
 }
 
 // checkOptional checks that the list optional names only arguments.
-func checkOptional(l *loader, optional []string, args map[string]any, n strictyaml.Node) {
-	in := n.Path() + "."
-	for _, name := range optional {
-		if _, ok := args[name]; !ok && l.sound(in+"args") {
-			l.at(in+"optional", "there is no argument %s%s", quote(name), suggest.DidYouMean(name, "", slices.Sorted(maps.Keys(args))))
+func checkOptional(l *loader, t *Tool, n strictyaml.Node) {
+	for _, name := range t.Optional {
+		if _, ok := t.Args[name]; !ok && l.sound(n.Path()+".args") {
+			l.at(n.Path()+".optional", "there is no argument %s%s", quote(name), suggest.DidYouMean(name, "", slices.Sorted(maps.Keys(t.Args))))
 		}
+	}
+}
+
+func checkCommand(l *loader, t *Tool, n strictyaml.Node) {
+	l.setDir(t, n)
+	checkOptional(l, t, n)
+	l.template(n.Below("stdin"), t.Stdin, "put the secret into env")
+}
+
+func checkHTTP(l *loader, t *Tool, n strictyaml.Node) {
+	checkOptional(l, t, n)
+	l.template(n.Below("request"), t.Request, onlyHeaders)
+	if in := n.Path() + "."; l.given(in+"body") && l.given(in+"form") {
+		l.at(in+"form", "the request has a body, too; remove one of the two")
+	}
+}
+
+func checkOpenAPI(l *loader, t *Tool, n strictyaml.Node) {
+	l.template(n.Below("server"), t.Server, onlyHeaders)
+	checkNames(l, t.Only, n, map[string][]string{"approve": t.Approve.Names})
+}
+
+func checkAgent(l *loader, t *Tool, n strictyaml.Node) {
+	if t.Bearer != "" {
+		l.template(n.Below("auth.bearer.secret"), "{secret:"+t.Bearer+"}", "")
+	}
+}
+
+func checkMCP(l *loader, t *Tool, n strictyaml.Node) {
+	if len(t.Command) > 0 {
+		l.setDir(t, n)
+	}
+	l.template(n.Below("url"), t.URL, onlyHeaders)
+	checkServer(l, n)
+	checkNames(l, t.Only, n, map[string][]string{"approve": t.Approve.Names, "trust": t.Trust, "pins": slices.Sorted(maps.Keys(t.Pins))})
+}
+
+// checkServer checks how an MCP server is reached.
+func checkServer(l *loader, n strictyaml.Node) {
+	in := n.Path() + "."
+	process, remote := l.given(in+"command"), l.given(in+"url")
+	switch {
+	case process && remote:
+		l.atKey(in+"url", "the server has a command, too; remove one of the two")
+	case !process && !remote:
+		n.Add("names neither command nor url; write command: [program, argument], or url: https://…")
+	}
+	useless, how := []string{"header", "networks"}, "a command; write url: if it is reached over the network"
+	if remote {
+		useless, how = []string{"dir", "env"}, "a URL; write command: if it is a program on this machine"
+	}
+	for _, name := range useless {
+		if l.given(in+name) && process != remote {
+			l.atKey(in+name, "has no effect, because the server is %s", how)
+		}
+	}
+}
+
+// checkSearch checks what is searched, and makes paths absolute.
+func checkSearch(l *loader, t *Tool, n strictyaml.Node) {
+	in, given := n.Path()+".", 0
+	for _, is := range []bool{l.given(in + "folder"), l.given(in + "folders"), t.Memory} {
+		if is {
+			given++
+		}
+	}
+	switch {
+	case given == 0:
+		n.Add("names nothing to search; write folder: ./docs")
+	case given > 1:
+		n.Add("has more than one of folder, folders and memory; keep one of them, and make the others entries of their own")
+	case l.given(in+"folders") && len(t.Folders) == 0 && l.sound(in+"folders"):
+		l.at(in+"folders", "is empty; write [./docs, ./manuals]")
+	}
+	if t.Memory {
+		for _, name := range []string{"extensions", "refresh"} {
+			if l.given(in + name) {
+				l.atKey(in+name, "has no effect, because no files are searched; remove it")
+			}
+		}
+	}
+	names := map[string]string{}
+	for i := range t.Folders {
+		path := &t.Folders[i]
+		l.locate(in+"folders", path)
+		name := filepath.Base(*path)
+		if first, twice := names[name]; twice {
+			l.at(in+"folders", "%s and %s have the same name, so that the paths of results would not tell them apart; rename one, or make it an entry of its own", quote(first), quote(*path))
+		}
+		names[name] = *path
 	}
 }
 
@@ -209,13 +268,18 @@ func checkNames(l *loader, offered []string, n strictyaml.Node, lists map[string
 	}
 }
 
+// TransferPrefix begins the name of a tool that hands a task over to an agent.
+const TransferPrefix = "transfer_to_"
+
 // names returns the names that the tools of t have or, if they are not known yet, how these
 // begin, with a * after.
 func (t *Tool) names() []string {
-	switch kind, _ := t.Kind.described(); {
-	case kind.names != nil:
-		return kind.names(t)
-	case !kind.prefixes:
+	switch {
+	case t.Kind == KindBuiltin && t.Name == "demo":
+		return []string{"echo", "stream", "transfer_money"}
+	case t.Transfer:
+		return []string{t.Name, TransferPrefix + t.Name}
+	case !t.Kind.Prefixes():
 		return []string{t.Name}
 	case slices.Contains(t.Only, "*"):
 		return []string{t.Name + "_*"}

@@ -51,25 +51,23 @@ tools:
 	command := config.Tool{
 		Kind: config.KindCommand, Name: "deploy", For: &config.For{Callers: []string{"alice"}}, Description: "Deploys.",
 		Args: map[string]any{"service": map[string]any{"type": "string"}}, Optional: []string{"service"},
-		Argv: []string{"./deploy.sh", "-v", "-v", "{{}}", "{service}", "007"}, Dir: folder,
+		Run: []string{"./deploy.sh", "-v", "-v", "{{}}", "{service}", "007"}, Dir: folder,
 		Env: map[string]config.Value{"A": {Text: "{x}"}, "TOKEN": {Secret: "deploy"}, "N": {Text: "1.10"}},
 	}
-	var own config.CommandTool
-	own.Output.Max, own.Output.As = 1<<20, "lines"
-	command.Own = &own
+	command.OutputMax, command.OutputAs = 1<<20, "lines"
 	want := config.Tools{Given: true, Entries: []config.Tool{
 		command,
 		{
-			Kind: config.KindMCP, Name: "files", URL: "https://x/mcp", Only: []string{"*"}, Own: &config.MCPTool{Elicit: "decline", Protocol: "newest"},
+			Kind: config.KindMCP, Name: "files", URL: "https://x/mcp", Only: []string{"*"}, Elicit: "decline", Protocol: "newest",
 			Header: map[string]string{"authorization": "Bearer {secret:jira} {{secret:none}}"},
 		},
 		{
 			Kind: config.KindHTTP, Name: "create", Description: "Creates.\n",
-			Own:      &config.HTTPTool{Request: "POST https://x/{a}", Body: map[string]any{"a": "{a}", "n": int64(1), "l": []any{true, nil}, "": "\u2028<&>"}},
+			Request: "POST https://x/{a}", Body: map[string]any{"a": "{a}", "n": int64(1), "l": []any{true, nil}, "": "\u2028<&>"},
 			Networks: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}, Timeout: 90 * time.Second, Approve: config.Approve{Given: true},
 		},
 		{
-			Kind: config.KindOpenAPI, Name: "pets", Own: &config.OpenAPITool{Spec: filepath.Join(filepath.Dir(folder), "pets.yaml")}, URL: "https://x",
+			Kind: config.KindOpenAPI, Name: "pets", Spec: filepath.Join(filepath.Dir(folder), "pets.yaml"), Server: "https://x",
 			Only: []string{"a", "b"}, Approve: config.Approve{Given: true},
 		},
 		{Kind: config.KindBuiltin, Name: "ask_user"},

@@ -30,15 +30,15 @@ func (l *loader) validate() {
 // checkNeeds refuses keys with another value than their default that have no effect without a key that
 // has its default.
 func (l *loader) checkNeeds() {
-	blank, given := (&Config{}).keys(), map[string]bool{}
+	blank, given := keysOf(&Config{}), map[string]bool{}
 	setDefaults(blank)
 	for i, k := range l.keys {
 		given[k.name] = !sameValue(k, blank[i])
 	}
 	for _, k := range l.keys {
-		for _, n := range k.needs {
-			if given[k.name] && !given[n.key] && l.sound(k.name, n.key) {
-				l.at(k.name, "%s; set %s, or remove this", n.why, n.key)
+		for _, need := range k.needs() {
+			if given[k.name] && !given[need[0]] && l.sound(k.name, need[0]) {
+				l.at(k.name, "%s; set %s, or remove this", need[1], need[0])
 			}
 		}
 	}

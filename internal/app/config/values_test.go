@@ -13,7 +13,7 @@ func TestValues(t *testing.T) {
 	t.Parallel()
 	listen := func(c *config.Config) any { return c.Listen }
 	public := func(c *config.Config) any { return c.PublicURL }
-	expires := func(c *config.Config) any { return c.Terms.Expires }
+	expires := func(c *config.Config) any { return c.Deadlines.Expires }
 	keywords := func(c *config.Config) any { return c.Keywords }
 	storeOf := func(c *config.Config) any { return c.Store }
 	agent := func(c *config.Config) any { return c.Agent.Name }

@@ -1,12 +1,14 @@
 package config
 
 import (
-	"fmt"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"a2a-server/approval"
+	"a2a-server/approval/condition"
 	"a2a-server/internal/setting"
 	"a2a-server/internal/strictyaml"
 	"a2a-server/internal/visible"
@@ -16,35 +18,7 @@ var (
 	argumentNames = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$`)
 	headerNames   = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
 	anyName       = regexp.MustCompile(`.`)
-
-	// aToolName is the name of a tool, or the prefix of tools.
-	aToolName   = matching(`^[A-Za-z0-9_-]{1,64}$`, "%s is not a name for tools; write 1 to 64 letters, digits, _ and -")
-	anArgument  = matching(argumentNames.String(), "%s is not the name of an argument; write at most 64 letters, digits, _, - and dots")
-	aHeaderName = matching(`^[0-9A-Za-z-]*$`, "%s is not the name of a header; write letters, digits and -")
-	anIssuerID  = matching(`^[a-z0-9_-]{1,50}$`, "%s is not a name; write 1 to 50 lower-case letters, digits, - and _")
 )
-
-// matching returns a check of a text. problem has a verb for the text.
-func matching(pattern, problem string) func(string) error {
-	valid := regexp.MustCompile(pattern)
-	return func(text string) error {
-		if !valid.MatchString(text) {
-			return fmt.Errorf(problem, quote(text))
-		}
-		return nil
-	}
-}
-
-// toolName is the name of a tool as its server has it, or "*".
-func toolName(to *string) setting.Value {
-	return setting.Text(to, "a tool", setting.NotEmpty("the name of a tool"), setting.OneLine)
-}
-
-func argumentName(to *string) setting.Value { return setting.Text(to, "an argument", anArgument) }
-
-func pattern(to *string) setting.Value {
-	return setting.Text(to, "a pattern such as files_*", setting.NotEmpty("the name of a tool, or * for all"), setting.OneLine)
-}
 
 // plainItem is a text that needs no quotes in a list of YAML.
 var plainItem = regexp.MustCompile(`^-{0,2}[A-Za-z0-9./_][A-Za-z0-9._/@+=-]*$`)
@@ -71,6 +45,82 @@ func inBrackets(items ...string) string {
 
 // shellSyntax are characters that mean something to a shell, and nothing in a list.
 const shellSyntax = "\"'`\\|&;<>$"
+
+// shape reads the value of a key that is no text, which needs no problem to be set.
+func (l *loader) shape(k key, n strictyaml.Node) {
+	before := l.report.Count()
+	v := l.shaped(k, n)
+	switch {
+	case l.report.Count() > before:
+	case v == nil:
+		k.field.SetZero()
+	default:
+		k.field.Set(reflect.ValueOf(v))
+	}
+}
+
+func (l *loader) shaped(k key, n strictyaml.Node) any {
+	switch as := k.tag.Get("as"); as {
+	case "secret":
+		return secretOf(l, n)
+	case "secrets":
+		return secretsOf(l, n)
+	case "place":
+		return placed(l, n)
+	case "URL or place":
+		return urlOrPlaced(l, n)
+	case "claim", "header":
+		return fromOf(l, n, as)
+	case "roles claim", "roles header":
+		return rolesOf(l, n, strings.TrimPrefix(as, "roles "))
+	case "roles by group":
+		return rolesByGroup(n)
+	case "people":
+		return peopleOf(n)
+	case "condition":
+		return compiled(n, condition.Compile)
+	case "decider":
+		return compiled(n, condition.CompileDecider).String()
+	case "who":
+		return whoOf(l, n)
+	case "approvers":
+		return approversOf(l, n)
+	case "grants":
+		return grantsOf(l, n)
+	case "for":
+		return audienceOf(l, n)
+	case "approve":
+		return approveOf(n, k.owner.(*Tool).Kind.Prefixes())
+	case "argv":
+		return argv(l, n)
+	case "schemas":
+		return schemas(n)
+	case "environment":
+		return environmentOf(l, n)
+	case "headers":
+		return headersOf(l, n)
+	case "form":
+		return formOf(l, n)
+	case "body":
+		return bodyOf(l, n)
+	case "pins":
+		return pinsOf(n)
+	}
+	panic(k.name + " has no shape")
+}
+
+// shapeText returns the value of such a key as JSON that is YAML, too.
+func shapeText(k key) string {
+	switch v := k.field.Interface().(type) {
+	case *approval.GrantTerms:
+		return grantsText(v)
+	case Approve:
+		if words := map[string]string{"true": "all", "false": "none"}; v.Given && len(v.Names) == 0 && k.owner.(*Tool).Kind.Prefixes() {
+			return words[jsonText(k.name, v)]
+		}
+	}
+	return jsonText(k.name, k.field.Interface())
+}
 
 // argv reads a list of texts.
 func argv(l *loader, n strictyaml.Node) []string {
@@ -144,7 +194,7 @@ var schemaKeywords = strings.Fields(`type description title default enum const p
 
 // schemas reads the JSON Schemas of arguments. An unknown keyword is refused, since a misspelled
 // pattern would check nothing; names that begin with x- are free.
-func schemas(_ *loader, n strictyaml.Node) map[string]any {
+func schemas(n strictyaml.Node) map[string]any {
 	return byName(n, "JSON Schemas", "service: {type: string}", argumentNames, func(n strictyaml.Node) any {
 		switch text, is := n.Scalar(); {
 		case n.IsMapping():
@@ -174,7 +224,7 @@ func environmentOf(l *loader, n strictyaml.Node) map[string]Value {
 func valueOf(l *loader, n strictyaml.Node) Value {
 	if n.IsMapping() {
 		var v Value
-		l.mapping(n, []key{required(one("secret", "", filled(&v.Secret, "the name of a secret"), ""))}, "", "", "")
+		l.mapping(n, keysOf(&v), "", "", "")
 		if v.Secret != "" {
 			l.reference(v.Secret, func(format string, args ...any) { l.at(n.Path()+".secret", format, args...) })
 		}
@@ -212,31 +262,29 @@ const onlyHeaders = "a secret goes into a header, as in header: {Authorization: 
 
 // approveOf reads the tools that need approval: the named tools of an entry that has several,
 // or its only tool.
-func approveOf(several bool) func(*loader, strictyaml.Node) Approve {
+func approveOf(n strictyaml.Node, several bool) Approve {
 	yes, no, form := "true", "false", "true or false"
 	if several {
 		yes, no, form = "all", "none", "all, none, or a list of names"
 	}
-	return func(_ *loader, n strictyaml.Node) Approve {
-		text, is := n.Scalar()
-		switch {
-		case is && (strings.EqualFold(text, yes) || strings.EqualFold(text, no)):
-			return Approve{Given: true, All: strings.EqualFold(text, yes)}
-		case is || n.Null() || !several:
-			n.Expected(form, "")
-			return Approve{}
-		}
-		names := texts(n, form, "")
-		if names != nil && len(names) == 0 {
-			n.Add("is an empty list; write none, if no tool has to be approved")
-		}
-		return Approve{Given: true, Names: names}
+	text, is := n.Scalar()
+	switch {
+	case is && (strings.EqualFold(text, yes) || strings.EqualFold(text, no)):
+		return Approve{Given: true, All: strings.EqualFold(text, yes)}
+	case is || n.Null() || !several:
+		n.Expected(form, "")
+		return Approve{}
 	}
+	names := texts(n, form, "")
+	if names != nil && len(names) == 0 {
+		n.Add("is an empty list; write none, if no tool has to be approved")
+	}
+	return Approve{Given: true, Names: names}
 }
 
 func audienceOf(l *loader, n strictyaml.Node) *For {
 	a := &For{}
-	l.names(n, "roles or callers, or remove for: if the tools are for all callers", listed("roles", &a.Roles), listed("callers", &a.Callers))
+	l.names(n, "roles or callers, or remove for: if the tools are for all callers", a)
 	l.references = append(l.references, func() {
 		if l.sound(n.Path()) && !l.authenticated() {
 			n.Add("no caller could use these tools: without authentication callers cannot be told apart; set auth (docs/security.md), or remove for:")
@@ -245,25 +293,65 @@ func audienceOf(l *loader, n strictyaml.Node) *For {
 	return a
 }
 
-func listed(name string, to *[]string) key {
-	return many(name, "", to, func(to *string) setting.Value { return filled(to, "a name, or remove it") }, "")
-}
-
 // names reads a mapping with lists of names, of which any but not all may be missing. None may be
 // empty: it would name everybody where it is to name nobody.
-func (l *loader) names(n strictyaml.Node, write string, lists ...key) {
-	before := l.report.Count() + len(l.problems)
-	l.mapping(n, lists, "", "a mapping with "+strictyaml.List(names(lists)), "")
-	empty := func(k key) bool { return len(k.texts()) == 0 }
+func (l *loader) names(n strictyaml.Node, write string, to any) {
+	before, all := l.report.Count()+len(l.problems), keysOf(to)
+	l.mapping(n, all, "", "a mapping with "+strictyaml.List(names(all)), "")
+	lists := slices.DeleteFunc(all, func(k key) bool { return !k.isList() })
 	switch wrong := l.report.Count()+len(l.problems) > before; {
 	case wrong:
-	case !slices.ContainsFunc(lists, func(k key) bool { return !empty(k) }):
+	case !slices.ContainsFunc(lists, func(k key) bool { return k.field.Len() > 0 }):
 		n.Add("is empty; write %s", write)
 	default:
 		for _, k := range lists {
-			if path := n.Path() + "." + k.name; k.list && l.given(path) && empty(k) {
+			if path := n.Path() + "." + k.name; l.given(path) && k.field.Len() == 0 {
 				l.atKey(path, "is empty; name somebody, or remove it")
 			}
 		}
 	}
+}
+
+func formOf(l *loader, n strictyaml.Node) map[string]string {
+	return byName(n, "texts", `summary: "{summary}"`, anyName, func(n strictyaml.Node) string {
+		text, _ := n.One()
+		l.template(n, text, onlyHeaders)
+		return text
+	})
+}
+
+func bodyOf(l *loader, n strictyaml.Node) any {
+	if n.Null() {
+		n.Add("has no value; write what is sent, or remove the line")
+		return nil
+	}
+	n.Quoted()
+	v := n.JSON()
+	checkInside(l, n, v)
+	return v
+}
+
+// checkInside checks the references to secrets in all texts of v.
+func checkInside(l *loader, n strictyaml.Node, v any) {
+	switch v := v.(type) {
+	case string:
+		l.template(n, v, onlyHeaders)
+	case []any:
+		for _, item := range v {
+			checkInside(l, n, item)
+		}
+	case map[string]any:
+		for name, item := range v {
+			l.template(n, name, onlyHeaders)
+			checkInside(l, n, item)
+		}
+	}
+}
+
+var aDigest = matching(`^[0-9A-Fa-f]{64}$`, "%s is not a digest; copy the 64 hexadecimal digits that 'a2a-server tools show' prints")
+
+func pinsOf(n strictyaml.Node) map[string]string {
+	return byName(n, "digests", "read_file: 3f2a…", anyName, func(n strictyaml.Node) string {
+		return strings.ToLower(text(n, aDigest))
+	})
 }
