@@ -21,7 +21,7 @@ func TestSignals(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := newSite(t, "").start("", "--limits-grace", "1h")
+			p := newSite(t, "limits: {grace: 1h}\n").start("")
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			if len(signals) == 1 {

@@ -12,6 +12,7 @@ import (
 
 	"a2a-server/internal/app/approvals"
 	"a2a-server/internal/app/cli"
+	"a2a-server/internal/app/config"
 	"a2a-server/internal/app/debug"
 	"a2a-server/internal/app/keys"
 	"a2a-server/internal/app/notifications"
@@ -187,6 +188,11 @@ func flagError(c *cobra.Command, err error) error {
 		name, _, _ = strings.Cut(short, "=")
 		if c.Flags().Lookup(name) != nil {
 			return cli.Usage("%sthere is no flag -%s; flags have two dashes: --%[2]s", where, name)
+		}
+	}
+	for _, k := range config.Keys() {
+		if k.Flag() == name {
+			return cli.Usage("%sthere is no flag --%s; set %s in the configuration file, or the variable %s", where, name, k.Name, k.Variable())
 		}
 	}
 	meant := suggest.DidYouMean(name, "", known)

@@ -22,7 +22,7 @@ const firstCommands = `  serve              start the server
   approvals list     list the calls that wait for a decision
   approvals approve  let a call run, and see its result
   tools list         list the tools of the local configuration, and their gates
-  help serve         list the settings of the server
+  help serve         list the flags of the server
 
 'a2a-server help' lists all commands, 'a2a-server help COMMAND' describes one.`
 
@@ -35,7 +35,8 @@ Usage: a2a-server COMMAND [flags]
 const helpTail = `
 'a2a-server help serve' lists the flags. Each has a key in the configuration file and
 an environment variable too; a flag overrides a variable, and a variable the file.
-The file is named by --config, or else by A2A_SERVER_CONFIG.
+The file is named by --config, or else by A2A_SERVER_CONFIG. 'a2a-server config show'
+lists all keys; the variable of limits.grace is A2A_SERVER_LIMITS_GRACE.
 
 Exit codes:
 `

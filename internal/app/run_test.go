@@ -64,18 +64,19 @@ func TestRun(t *testing.T) {
 	spec := write(t, "spec.yaml", "openapi: 3.0.3\npaths:\n  /a: {get: {operationId: a}}\n  /b: {put: {operationId: b, requestBody: {content: {image/png: {}}}}}\n")
 	document := write(t, "document.yaml", "tools:\n  - {openapi: x, spec: "+spec+", server: \"https://x.example\", only: [a, b]}\n")
 	runs(t, map[string]commandLine{
-		"nothing":         {code: cli.ExitUsage, stderr: []string{`^a2a-server: no command given\n\n(  \S[^\n]+\n){6}\n'a2a-server help' lists all commands[^\n]+\n$`}},
-		"unknown command": {args: "srve", code: cli.ExitUsage, stderr: []string{`no command "srve"`, `\nTry 'a2a-server help'\.\n$`}},
-		"half a command":  {args: "config", code: cli.ExitUsage, stderr: []string{`config takes one of check, show`}},
-		"other half":      {args: "config chek", code: cli.ExitUsage, stderr: []string{`no command 'config chek'; did you mean check\?`}},
-		"misspelled":      {args: "srve --listen x", code: cli.ExitUsage, stderr: []string{`no command "srve"; did you mean serve\?`}},
-		"unknown flag":    {args: "serve --prot 1", code: cli.ExitUsage, stderr: []string{`serve: .*-prot`, `\nTry 'a2a-server help serve'\.\n$`}},
-		"misspelled flag": {args: "serve --listn 1", code: cli.ExitUsage, stderr: []string{`serve: there is no flag --listn; did you mean --listen\?`}},
-		"one dash":        {args: "serve -listen=x", code: cli.ExitUsage, stderr: []string{`(?m)two dashes: --listen$`}},
-		"unknown letter":  {args: "-v", code: cli.ExitUsage, stderr: []string{`(?m)^a2a-server: there is no flag -v$`}},
-		"flag alone":      {args: "serve --listen", code: cli.ExitUsage, stderr: []string{`serve: --listen needs a value: host:port`}},
-		"argument":        {args: "serve 8080", code: cli.ExitUsage, stderr: []string{`takes no "8080"`, `--listen`}},
-		"flag of another": {args: "version --listen x", code: cli.ExitUsage, stderr: []string{`version: .*-listen`}},
+		"nothing":          {code: cli.ExitUsage, stderr: []string{`^a2a-server: no command given\n\n(  \S[^\n]+\n){6}\n'a2a-server help' lists all commands[^\n]+\n$`}},
+		"unknown command":  {args: "srve", code: cli.ExitUsage, stderr: []string{`no command "srve"`, `\nTry 'a2a-server help'\.\n$`}},
+		"half a command":   {args: "config", code: cli.ExitUsage, stderr: []string{`config takes one of check, show`}},
+		"other half":       {args: "config chek", code: cli.ExitUsage, stderr: []string{`no command 'config chek'; did you mean check\?`}},
+		"misspelled":       {args: "srve --listen x", code: cli.ExitUsage, stderr: []string{`no command "srve"; did you mean serve\?`}},
+		"no flag of a key": {args: "serve --limits-grace 3s", code: cli.ExitUsage, stderr: []string{`serve: there is no flag --limits-grace; set limits\.grace in the configuration file, or the variable A2A_SERVER_LIMITS_GRACE\n`}},
+		"unknown flag":     {args: "serve --prot 1", code: cli.ExitUsage, stderr: []string{`serve: .*-prot`, `\nTry 'a2a-server help serve'\.\n$`}},
+		"misspelled flag":  {args: "serve --listn 1", code: cli.ExitUsage, stderr: []string{`serve: there is no flag --listn; did you mean --listen\?`}},
+		"one dash":         {args: "serve -listen=x", code: cli.ExitUsage, stderr: []string{`(?m)two dashes: --listen$`}},
+		"unknown letter":   {args: "-v", code: cli.ExitUsage, stderr: []string{`(?m)^a2a-server: there is no flag -v$`}},
+		"flag alone":       {args: "serve --listen", code: cli.ExitUsage, stderr: []string{`serve: --listen needs a value: host:port`}},
+		"argument":         {args: "serve 8080", code: cli.ExitUsage, stderr: []string{`takes no "8080"`, `--listen`}},
+		"flag of another":  {args: "version --listen x", code: cli.ExitUsage, stderr: []string{`version: .*-listen`}},
 
 		"help":            {args: "help", stdout: []string{`(?s)\nStart: .*\n  serve .*\nDecide: .*\n  approvals approve .*\nOperate: .*\n  store backup .*\nDevelop: .*\n  tools list `, `(?m)^  serve `, `(?m)^  config check `, `(?m)^  health `, `(?m)^  completion `, `(?m)^  version `, `Exit codes`}},
 		"--help":          {args: "--help", stdout: []string{`(?m)^  serve `}},
@@ -105,8 +106,8 @@ func TestRun(t *testing.T) {
 		"check a document":               {args: "config check --config " + document, stdout: []string{`is valid`}, stderr: []string{`^\S+ WRN openapi x \(\S+document\.yaml:2\): operation "b" \(PUT /b\) is not offered: [^\n]+\n$`}},
 		"list the tools without a file":  {args: "tools list", stdout: []string{`(?m)^echo `}, stderr: []string{`^No configuration file was read \(--config or A2A_SERVER_CONFIG names it\); [^\n]+ not those of a running server:\n$`}},
 		"list the tools of a document":   {args: "tools list --config " + document, stdout: []string{`(?m)^x_a `}, stderr: []string{`(?m)^1 problem: openapi x \(line 2\): operation "b" \(PUT /b\) is not offered: [^\n]+\n$`}},
-		"check a wide network":           {args: "config check --push-enabled --push-networks 10.0.0.0/8,0.0.0.0/0,::/0", stdout: []string{`is valid`}, stderr: []string{`^\S+ WRN push\.networks: with 0\.0\.0\.0/0 and ::/0 webhooks may reach [^\n]+\n$`}},
-		"check a network":                {args: "config check --push-enabled --push-networks 10.0.0.0/8", stdout: []string{`is valid`}},
+		"check a wide network":           {args: "config check", env: []string{"A2A_SERVER_PUSH_ENABLED=true", "A2A_SERVER_PUSH_NETWORKS=10.0.0.0/8,0.0.0.0/0,::/0"}, stdout: []string{`is valid`}, stderr: []string{`^\S+ WRN push\.networks: with 0\.0\.0\.0/0 and ::/0 webhooks may reach [^\n]+\n$`}},
+		"check a network":                {args: "config check", env: []string{"A2A_SERVER_PUSH_ENABLED=true", "A2A_SERVER_PUSH_NETWORKS=10.0.0.0/8"}, stdout: []string{`is valid`}},
 		"check a variable":               {args: "config check", env: []string{"A2A_SERVER_LISTN=x"}, code: cli.ExitUsage, stderr: []string{`A2A_SERVER_LISTN`, `A2A_SERVER_LISTEN`}},
 
 		"command after --":          {args: "-- serve", code: cli.ExitUsage, stderr: []string{`^a2a-server: serve comes after --, where no command is read; remove the --\n`}},
@@ -117,14 +118,14 @@ func TestRun(t *testing.T) {
 		"flag over env":             {args: "config show --log-level debug --config " + file, env: []string{"A2A_SERVER_LOG_LEVEL=error"}, stdout: []string{`level: debug #`}},
 		"env over file":             {args: "config show --config " + file, env: []string{"A2A_SERVER_LOG_LEVEL=error"}, stdout: []string{`level: error #`}},
 		"flag names file":           {args: "config show --config " + file, env: []string{"A2A_SERVER_CONFIG=" + wrong}, stdout: []string{`from the file`}},
-		"switch":                    {args: "config show --insecure-no-auth --idempotency=false", stdout: []string{`insecure_no_auth: true #`, `idempotency: false #`}},
+		"switch":                    {args: "config show --insecure-no-auth", env: []string{"A2A_SERVER_IDEMPOTENCY=false"}, stdout: []string{`insecure_no_auth: true #`, `idempotency: false #`}},
 		"show wrong":                {args: "config show --log-level loud", code: cli.ExitUsage, stderr: []string{`--log-level`}},
 		"serve wrong":               {args: "serve --listen nowhere --log-level loud", code: cli.ExitUsage, stderr: []string{`--listen`, `--log-level`}},
 		"serve in public":           {args: "serve --listen 0.0.0.0:0", code: cli.ExitUsage, stderr: []string{`insecure_no_auth`}},
 		"address is taken":          {args: "serve --store memory --listen " + taken.Addr().String() + " --data " + t.TempDir(), code: cli.ExitFailure, stderr: []string{`choose another address`}},
 		"demo with a file":          {args: "serve --demo --config " + file, code: cli.ExitUsage, stderr: []string{`--demo takes no configuration, and --config or A2A_SERVER_CONFIG is set: remove it`}},
 		"demo with a named file":    {args: "serve --demo", env: []string{"A2A_SERVER_CONFIG=" + file}, code: cli.ExitUsage, stderr: []string{`--demo takes no configuration`}},
-		"demo with keys":            {args: "serve --demo --auth-tenant a", env: []string{"A2A_SERVER_PLANNER_KIND=direct"}, code: cli.ExitUsage, stderr: []string{`and auth\.tenant, planner\.kind is set`}},
+		"demo with keys":            {args: "serve --demo", env: []string{"A2A_SERVER_AUTH_TENANT=a", "A2A_SERVER_PLANNER_KIND=direct"}, code: cli.ExitUsage, stderr: []string{`and auth\.tenant, planner\.kind is set`}},
 		"demo in public":            {args: "serve --demo --listen 0.0.0.0:0 --insecure-no-auth", code: cli.ExitUsage, stderr: []string{`insecure_no_auth is set`}},
 		"no data folder":            {args: "serve --listen 127.0.0.1:0 --data " + file, code: cli.ExitFailure, stderr: []string{`data folder`}},
 	})
@@ -187,15 +188,15 @@ func TestServeUntilContextEnds(t *testing.T) {
 	}
 }
 
-// The list of commands, and every key of the configuration as a flag, fit into a terminal.
+// The list of commands, and the flags of the configuration, fit into a terminal.
 func TestHelpNamesEveryFlag(t *testing.T) {
 	t.Parallel()
 	var stdout, stderr bytes.Buffer
 	Run(t.Context(), []string{"help"}, nil, nil, &stdout, &stderr)
 	Run(t.Context(), []string{"help", "serve"}, nil, nil, &stdout, &stderr)
 	for _, k := range config.Keys() {
-		if !strings.Contains(stdout.String(), "\n  --"+k.Flag()+" (") {
-			t.Errorf("help does not name --%s", k.Flag())
+		if k.HasFlag != strings.Contains(stdout.String(), "\n  --"+k.Flag()+" (") {
+			t.Errorf("help names --%s: %v, want %v", k.Flag(), !k.HasFlag, k.HasFlag)
 		}
 	}
 	for line := range strings.Lines(stdout.String()) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -47,6 +48,10 @@ func TestLogFormat(t *testing.T) {
 	t.Parallel()
 	const console, json = " INF listening url=http://127.0.0.1:", `"message":"listening"`
 	const local = "http://127.0.0.1:"
+	noPages := filepath.Join(t.TempDir(), "a2a-server.yaml")
+	if err := os.WriteFile(noPages, []byte("ui: {enabled: false}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for name, c := range map[string]struct {
 		format   string // "": the default
 		terminal bool
@@ -60,7 +65,7 @@ func TestLogFormat(t *testing.T) {
 		"console in a file":   {"console", false, "--agent-name=bank", console, ""},
 		"auto, on a terminal": {"auto", true, "", console, local},
 		"a public URL":        {"", true, "--public-url=http://localhost:1/bank", "", "http://localhost:1/bank\r\n"},
-		"no pages":            {"", true, "--ui-enabled=false", console, ""},
+		"no pages":            {"", true, "--config=" + noPages, console, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

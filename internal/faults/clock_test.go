@@ -230,7 +230,9 @@ func (w *world) resend(most int) {
 // file were there, as when somebody sets it; the monotonic clock continues. Only what has a
 // date moves with it.
 func TestClockJumps(t *testing.T) {
-	w := newClockWorld(t, "a2a-server", "--deadlines-expires", term.String())
+	config := filepath.Join(t.TempDir(), "c.yaml")
+	need(t, os.WriteFile(config, []byte("deadlines: {expires: "+term.String()+"}\n"), 0o600))
+	w := newClockWorld(t, "a2a-server", "--config", config)
 	rounds := 1
 	if *long {
 		rounds = 8

@@ -276,7 +276,7 @@ type found struct {
 // something that it serves is wrong. damage is called when the program serves; nil: the file is damaged.
 func examine(t *testing.T, w *world, path string, shown []*errand, damage func()) (f found) {
 	t.Helper()
-	s := startServer(t, w.binary, w.control, nil, "--data", filepath.Dir(path), "--store", "bolt:"+path, "--limits-grace", "1s")
+	s := startServer(t, w.binary, w.control, nil, "--data", filepath.Dir(path), "--store", "bolt:"+path)
 	defer s.kill()
 	if s.url == "" {
 		if said := s.said(); !strings.Contains(said, path) || !strings.Contains(said, "restore") {
@@ -358,7 +358,7 @@ func examine(t *testing.T, w *world, path string, shown []*errand, damage func()
 func restarted(t *testing.T, w *world, path string, shown []*errand) (served bool) {
 	t.Helper()
 	for n := range 2 {
-		s := startServer(t, w.binary, w.control, nil, "--data", filepath.Dir(path), "--store", "bolt:"+path, "--limits-grace", "1s")
+		s := startServer(t, w.binary, w.control, nil, "--data", filepath.Dir(path), "--store", "bolt:"+path)
 		if s.url == "" {
 			hasFailed(t, s, path)
 			s.sound()

@@ -62,7 +62,7 @@ func spawn(t *testing.T, binary, control string, front []string, args ...string)
 	t.Helper()
 	line := append(append(append([]string{}, front...), binary, "serve", "--listen", "127.0.0.1:0"), args...)
 	s := &server{t: t, cmd: exec.Command(line[0], line[1:]...), listening: make(chan string, 1), exited: make(chan struct{})}
-	s.cmd.Env = append(os.Environ(), controlEnv+"="+control)
+	s.cmd.Env = append(os.Environ(), controlEnv+"="+control, "A2A_SERVER_LIMITS_GRACE=2s")
 	pipe := must(s.cmd.StderrPipe())(t)
 	need(t, s.cmd.Start())
 	t.Cleanup(s.kill)

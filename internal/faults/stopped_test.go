@@ -44,13 +44,14 @@ func stoppedUntil(t *testing.T, until time.Duration) {
 	const pay = `[sh, -c, 'echo begun; touch "$0.begun"; until [ -e "$1" ]; do sleep 0.02; done; echo paid; touch "$0.ended"', %s, %s]`
 	ledger := func(name string) string { return filepath.Join(folder, name) }
 	need(t, os.WriteFile(config, fmt.Appendf(nil, `
+limits: {tool_timeout: 3s}
 tools:
   - {command: own, description: Pays., approve: false, timeout: 3s, run: `+pay+`}
   - {command: server, description: Pays., approve: false, run: `+pay+`}
   - {http: request, description: Pays., approve: false, timeout: 3s, request: POST %s/pay, networks: [127.0.0.0/8]}
 `, ledger("own"), open, ledger("server"), open, service.URL), 0o600))
 	w := newWorld(t)
-	w.flags = []string{"--config", config, "--limits-tool-timeout", "3s"}
+	w.flags = []string{"--config", config}
 	s := w.start()
 	ids := map[string]string{}
 	began := time.Now()

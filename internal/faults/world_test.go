@@ -52,7 +52,7 @@ func newWorld(t *testing.T) *world {
 }
 
 func (w *world) args() []string {
-	return append([]string{"--data", w.data, "--store", "bolt:" + w.store, "--limits-grace", "2s"}, w.flags...)
+	return append([]string{"--data", w.data, "--store", "bolt:" + w.store}, w.flags...)
 }
 
 // start starts the next process; front is what stands before the program.

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -22,13 +21,16 @@ type Flags struct {
 // Set sets a key of the configuration, as its flag does.
 func (f *Flags) Set(name, value string) { f.values[name] = value }
 
-// ConfigFlags gives c a flag for every key of the configuration. A wrong value is
+// ConfigFlags gives c the flags of the configuration. A wrong value is
 // reported together with all other problems of the configuration.
 func ConfigFlags(c *cobra.Command) *Flags {
 	given := &Flags{values: map[string]string{}}
 	c.Flags().SortFlags = false
 	FileFlag(c, given)
 	for _, k := range config.Keys() {
+		if !k.HasFlag {
+			continue
+		}
 		about := k.Meaning + " Variable " + k.Variable()
 		if k.Default != "" {
 			about += ", default " + k.Default
@@ -63,7 +65,7 @@ func (v *value) String() string { return cmp.Or(v.into[v.key.Name], v.key.Defaul
 
 // Set keeps text for config.Load. If a list is given twice, their entries are joined.
 func (v *value) Set(text string) error {
-	if before, twice := v.into[v.key.Name]; twice && strings.HasPrefix(v.key.Value, "a list") {
+	if before, twice := v.into[v.key.Name]; twice && v.key.List {
 		text = before + "," + text
 	}
 	v.into[v.key.Name] = text

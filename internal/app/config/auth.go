@@ -13,8 +13,8 @@ import (
 
 // TLS says with which certificate the server serves.
 type TLS struct {
-	Cert       string     `yaml:"cert" check:"path" needs:"tls.key: a certificate needs its private key" doc:"Certificate with its chain, in PEM; the server then speaks only TLS."`
-	Key        string     `yaml:"key" check:"path" needs:"tls.cert: a private key needs its certificate" doc:"Private key of tls.cert, in PEM, mode 0640 or less."`
+	Cert       string     `yaml:"cert" flag:"yes" check:"path" needs:"tls.key: a certificate needs its private key" doc:"Certificate with its chain, in PEM; the server then speaks only TLS."`
+	Key        string     `yaml:"key" flag:"yes" check:"path" needs:"tls.cert: a private key needs its certificate" doc:"Private key of tls.cert, in PEM, mode 0640 or less."`
 	ClientCA   string     `yaml:"client_ca" check:"path" needs:"tls.cert: client certificates need TLS" doc:"Authorities of client certificates, in PEM."`
 	ClientAuth ClientAuth `yaml:"client_auth" default:"optional" oneof:"a setting of client certificates: optional, required" needs:"tls.client_ca: no client certificate could be valid" doc:"With required every connection needs a certificate, probes too."`
 }
@@ -59,7 +59,7 @@ func (a *Auth) RolesOr(own []string) []string {
 // APIKeys are keys in a file of ours.
 type APIKeys struct {
 	Header string `yaml:"header" default:"X-API-Key" form:"a header" check:"header" needs:"auth.keys.file" doc:"Header of API keys; Authorization has Bearer and the key."`
-	File   string `yaml:"file" check:"path" doc:"File of API keys, which 'a2a-server keys add' writes."`
+	File   string `yaml:"file" flag:"yes" check:"path" doc:"File of API keys, which 'a2a-server keys add' writes."`
 }
 
 // OIDC is an issuer of tokens.

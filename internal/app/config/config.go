@@ -16,15 +16,15 @@ import (
 // Config is a complete configuration, with its keys in the order of the reference and of [Show]. [Load] sets
 // all defaults and checks all values. The comment of [key] explains the tags.
 type Config struct {
-	Listen         string         `yaml:"listen" default:"127.0.0.1:8080" check:"listen" doc:"Address to listen on; port 0 picks a free port. Other machines need auth, or insecure_no_auth."`
-	PublicURL      string         `yaml:"public_url" check:"base URL" doc:"URL at which clients reach the server, also in the agent card, with any path of a proxy. Default: the URL of each request."`
-	AllowedHosts   []string       `yaml:"allowed_hosts" check:"host" doc:"Host names of requests beside localhost, the address and public_url. Others are refused on loopback, elsewhere once this is set."`
+	Listen         string         `yaml:"listen" flag:"yes" default:"127.0.0.1:8080" check:"listen" doc:"Address to listen on; port 0 picks a free port. Other machines need auth, or insecure_no_auth."`
+	PublicURL      string         `yaml:"public_url" flag:"yes" check:"base URL" doc:"URL at which clients reach the server, also in the agent card, with any path of a proxy. Default: the URL of each request."`
+	AllowedHosts   []string       `yaml:"allowed_hosts" flag:"yes" check:"host" doc:"Host names of requests beside localhost, the address and public_url. Others are refused on loopback, elsewhere once this is set."`
 	AllowedOrigins []string       `yaml:"allowed_origins" check:"origin" doc:"Origins of web pages that may call the server, and so decide."`
 	ReadOrigins    []string       `yaml:"read_origins" check:"origin" doc:"Origins of web pages that may only read."`
 	TrustedProxies []netip.Prefix `yaml:"trusted_proxies" all:"choose the address by which their requests are counted" doc:"Proxies whose X-Forwarded-Host, -Proto and -For count. Needs auth, or insecure_no_auth."`
-	InsecureNoAuth bool           `yaml:"insecure_no_auth" doc:"Lets other machines in without authentication: every caller may send, read and approve everything."`
-	Data           string         `yaml:"data" default:"./data" fill:"a folder" doc:"Folder of all files of the server."`
-	Store          string         `yaml:"store" default:"bolt" form:"bolt, bolt:PATH or memory" check:"store" doc:"Where tasks are kept: bolt is tasks.db in data."`
+	InsecureNoAuth bool           `yaml:"insecure_no_auth" flag:"yes" doc:"Lets other machines in without authentication: every caller may send, read and approve everything."`
+	Data           string         `yaml:"data" flag:"yes" default:"./data" fill:"a folder" doc:"Folder of all files of the server."`
+	Store          string         `yaml:"store" flag:"yes" default:"bolt" form:"bolt, bolt:PATH or memory" check:"store" doc:"Where tasks are kept: bolt is tasks.db in data."`
 
 	Log           Log           `yaml:"log"`
 	Agent         Agent         `yaml:"agent"`
@@ -42,9 +42,9 @@ type Config struct {
 	Grants       Grants                `yaml:"grants"`
 	Streams      Streams               `yaml:"streams"`
 
-	ApproveTools   []string `yaml:"approve_tools" reload:"yes" form:"a pattern such as files_*" fill:"the name of a tool, or * for all" doc:"Tools whose calls all need approval; * matches any text."`
-	NoApproveTools []string `yaml:"no_approve_tools" reload:"yes" form:"a pattern such as files_*" fill:"the name of a tool, or * for all" doc:"Tools that need no approval by the default of their kind. Gates, approve and declarations of a tool still ask."`
-	PolicyFiles    []string `yaml:"policy.files" reload:"yes" fill:"a path" doc:"Files with more gates, in a list gates: (docs/policy.md). All are one policy."`
+	ApproveTools   []string `yaml:"approve_tools" flag:"yes" reload:"yes" form:"a pattern such as files_*" fill:"the name of a tool, or * for all" doc:"Tools whose calls all need approval; * matches any text."`
+	NoApproveTools []string `yaml:"no_approve_tools" flag:"yes" reload:"yes" form:"a pattern such as files_*" fill:"the name of a tool, or * for all" doc:"Tools that need no approval by the default of their kind. Gates, approve and declarations of a tool still ask."`
+	PolicyFiles    []string `yaml:"policy.files" flag:"yes" reload:"yes" fill:"a path" doc:"Files with more gates, in a list gates: (docs/policy.md). All are one policy."`
 
 	GRPC   GRPC   `yaml:"grpc"`
 	TLS    TLS    `yaml:"tls"`
@@ -90,13 +90,13 @@ type UI struct {
 
 // Log configures the log.
 type Log struct {
-	Level  string `yaml:"level" default:"info" reload:"yes" oneof:"a level: debug, info, warn, error" doc:"Least important messages that are logged; debug adds each request."`
-	Format string `yaml:"format" default:"auto" oneof:"a format: auto, json, console" doc:"auto is console on a terminal, else json."`
+	Level  string `yaml:"level" flag:"yes" default:"info" reload:"yes" oneof:"a level: debug, info, warn, error" doc:"Least important messages that are logged; debug adds each request."`
+	Format string `yaml:"format" flag:"yes" default:"auto" oneof:"a format: auto, json, console" doc:"auto is console on a terminal, else json."`
 }
 
 // Agent is the operator's part of the agent card.
 type Agent struct {
-	Name        string   `yaml:"name" default:"a2a-server" fill:"a name" doc:"Name in the agent card. Approvals are bound to it."`
+	Name        string   `yaml:"name" flag:"yes" default:"a2a-server" fill:"a name" doc:"Name in the agent card. Approvals are bound to it."`
 	Description string   `yaml:"description" doc:"Description in the agent card."`
 	InputModes  []string `yaml:"input_modes" default:"text/plain,application/json" check:"media" doc:"Media types that parts of messages may have. A part without a type is accepted."`
 }
@@ -127,14 +127,14 @@ type Versions struct {
 
 // Planner selects the planner.
 type Planner struct {
-	Kind string `yaml:"kind" default:"direct" oneof:"a planner: direct, llm" doc:"Turns a message into calls: direct runs the calls in it, llm asks a language model."`
+	Kind string `yaml:"kind" flag:"yes" default:"direct" oneof:"a planner: direct, llm" doc:"Turns a message into calls: direct runs the calls in it, llm asks a language model."`
 	LLM  LLM    `yaml:"llm"`
 }
 
 // LLM configures the planner llm. Limits of 0 are none.
 type LLM struct {
-	URL          string            `yaml:"url" form:"a URL" check:"line" doc:"Base URL of chat completions."`
-	Model        string            `yaml:"model" form:"a name" check:"line" doc:"Name of the model."`
+	URL          string            `yaml:"url" flag:"yes" form:"a URL" check:"line" doc:"Base URL of chat completions."`
+	Model        string            `yaml:"model" flag:"yes" form:"a name" check:"line" doc:"Name of the model."`
 	Key          Value             `yaml:"key" as:"secret" form:"{secret: NAME}" doc:"Bearer token."`
 	Header       map[string]string `yaml:"header" as:"headers" form:"texts by name" doc:"Further headers."`
 	Networks     []netip.Prefix    `yaml:"networks" doc:"Addresses of url that are not public."`

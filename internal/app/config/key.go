@@ -24,6 +24,7 @@ type Key struct {
 	Default string // as it is written; "" for none
 	Meaning string // sentences
 	List    bool
+	HasFlag bool // for operators who type it
 }
 
 // Flag returns the name of k's flag without leading dashes, such as log-level.
@@ -41,7 +42,7 @@ func public(keys []key) []Key {
 	var all []Key
 	for _, k := range keys {
 		if form := k.form(); form != "" {
-			all = append(all, Key{Name: k.name, Value: form, Default: k.fallback(), Meaning: k.meaning(), List: k.isList()})
+			all = append(all, Key{Name: k.name, Value: form, Default: k.fallback(), Meaning: k.meaning(), List: k.isList(), HasFlag: k.is("flag")})
 		}
 	}
 	return all
@@ -62,8 +63,9 @@ func public(keys []key) []Key {
 //	all       the check of a whole list, see [checkList]
 //	as        a value that is no text, see [loader.shape]
 //	needs     the keys without which it has no effect, as "key: why" and separated by |
+//	flag      it has a flag, as operators type it
 //	reload    a running server reads it again
-//	required  an entry has it; kinds lists the kinds of an entry that have it
+//	required  an entry has it; kinds lists the kinds of an entry that have it, and needed says that these need it
 //	noun      an entry of a list of mappings; example is how one begins
 //	unset     the server without this key, if no layer has it
 type key struct {
@@ -81,7 +83,7 @@ func keysOf(owner any) []key {
 	all := fieldsOf(owner, "", reflect.ValueOf(owner).Elem())
 	if t, is := owner.(*Tool); is {
 		if kind, ok := t.Kind.described(); ok {
-			all = slices.DeleteFunc(all, func(k key) bool { return !k.of(t.Kind) })
+			all = slices.DeleteFunc(all, func(k key) bool { return !k.of(string(t.Kind)) })
 			all = append([]key{{name: string(t.Kind), field: reflect.ValueOf(&t.Name).Elem(), tag: kind.tag, owner: t}}, all...)
 		}
 	}
@@ -115,9 +117,9 @@ func find(keys []key, name string) (key, bool) {
 }
 
 // of reports whether entries of a kind have the key.
-func (k key) of(kind Kind) bool {
+func (k key) of(kind string) bool {
 	kinds, limited := k.tag.Lookup("kinds")
-	return !limited || slices.Contains(strings.Fields(kinds), string(kind))
+	return !limited || slices.Contains(strings.Fields(kinds), kind)
 }
 
 func (k key) is(tag string) bool { return k.tag.Get(tag) != "" }

@@ -34,12 +34,12 @@ const maxRoutes = 50
 type Route struct {
 	Name      string         `yaml:"name" required:"yes" form:"a name" check:"route name" doc:"Unique name, for gates."`
 	Kind      RouteKind      `yaml:"kind" required:"yes" oneof:"a kind of route: webhook, slack, smtp" doc:"webhook posts JSON (Standard Webhooks)."`
-	URL       Secretive      `yaml:"url" as:"URL or place" form:"a URL, {env: NAME} or {file: PATH}" doc:"Of webhook and slack, whose URL is a secret."`
-	Secret    Secretive      `yaml:"secret" as:"place" form:"{env: NAME} or {file: PATH}" doc:"Signs a webhook: whsec_ and base64."`
-	Networks  []netip.Prefix `yaml:"networks" doc:"Addresses of url that are not public."`
+	URL       Secretive      `yaml:"url" kinds:"webhook slack" needed:"yes" as:"URL or place" form:"a URL, {env: NAME} or {file: PATH}" doc:"Of webhook and slack, whose URL is a secret."`
+	Secret    Secretive      `yaml:"secret" kinds:"webhook" needed:"yes" as:"place" form:"{env: NAME} or {file: PATH}" doc:"Signs a webhook: whsec_ and base64."`
+	Networks  []netip.Prefix `yaml:"networks" kinds:"webhook slack" doc:"Addresses of url that are not public."`
 	SMTP      SMTP           `yaml:"smtp"`
-	To        []string       `yaml:"to" form:"a recipient" check:"mail" doc:"Recipients of mails."`
-	Requester bool           `yaml:"requester" doc:"Mails the requester, at a verified address."`
+	To        []string       `yaml:"to" kinds:"smtp" needed:"yes" form:"a recipient" check:"mail" doc:"Recipients of mails."`
+	Requester bool           `yaml:"requester" kinds:"smtp" doc:"Mails the requester, at a verified address."`
 	Events    []string       `yaml:"events" default:"asked,reminded" oneof:"an event: asked, reminded, escalated, resolved" doc:"New approvals, reminders, escalations, or the ends of approvals."`
 	All       bool           `yaml:"all" doc:"Announces all approvals."`
 	Arguments bool           `yaml:"arguments" doc:"Messages have the arguments, masked."`
@@ -47,12 +47,12 @@ type Route struct {
 
 // SMTP is a server for mail.
 type SMTP struct {
-	Host     string    `yaml:"host" form:"a name" check:"line" doc:"Server for mail."`
+	Host     string    `yaml:"host" kinds:"smtp" needed:"yes" form:"a name" check:"line" doc:"Server for mail."`
 	Port     int       `yaml:"port" default:"0" max:"65535" doc:"0: 587, 465 with tls, 25 with none."`
 	TLS      string    `yaml:"tls" default:"starttls" oneof:"a form of TLS: starttls, tls, none" doc:"Encryption."`
 	User     string    `yaml:"user" form:"a name" check:"line" doc:"User of the server."`
 	Password Secretive `yaml:"password" as:"place" form:"{env: NAME} or {file: PATH}" doc:"Password of the user."`
-	From     string    `yaml:"from" form:"an address" check:"mail or nothing" doc:"Sender of mails."`
+	From     string    `yaml:"from" kinds:"smtp" needed:"yes" form:"an address" check:"mail or nothing" doc:"Sender of mails."`
 }
 
 // Secretive is a text, or the place of a secret.
@@ -113,25 +113,6 @@ func aRouteName(name string) error {
 	return approval.CheckNotify(name)
 }
 
-// routeUse says which kinds of routes use a key.
-type routeUse struct {
-	given, required bool
-	kinds           []RouteKind
-}
-
-// usesOf returns the use of the keys of a route that not all kinds have.
-func usesOf(r *Route) map[string]routeUse {
-	return map[string]routeUse{
-		"url":       {!r.URL.IsZero(), true, []RouteKind{RouteWebhook, RouteSlack}},
-		"secret":    {!r.Secret.IsZero(), true, []RouteKind{RouteWebhook}},
-		"networks":  {len(r.Networks) > 0, false, []RouteKind{RouteWebhook, RouteSlack}},
-		"smtp.host": {r.SMTP.Host != "", true, []RouteKind{RouteSMTP}},
-		"smtp.from": {r.SMTP.From != "", true, []RouteKind{RouteSMTP}},
-		"to":        {len(r.To) > 0, !r.Requester, []RouteKind{RouteSMTP}},
-		"requester": {r.Requester, false, []RouteKind{RouteSMTP}},
-	}
-}
-
 // checkRoute checks the keys of a route that depend on each other.
 func checkRoute(l *loader, r *Route, n strictyaml.Node) {
 	if name := n.Below("name").Path(); l.has(name) && slices.ContainsFunc(l.config.Notify, func(other Route) bool { return other.Name == r.Name }) {
@@ -140,11 +121,11 @@ func checkRoute(l *loader, r *Route, n strictyaml.Node) {
 	if !l.has(n.Below("kind").Path()) {
 		return
 	}
-	for name, k := range usesOf(r) {
-		path := n.Path() + "." + name
-		switch has := slices.Contains(k.kinds, r.Kind); {
-		case has && k.required && !k.given && !l.refused[path]:
-			l.at(n.Below("kind").Path(), "%s needs %s", r.Kind, name)
+	for _, k := range keysOf(r) {
+		path := n.Path() + "." + k.name
+		switch has := k.of(string(r.Kind)); {
+		case has && k.is("needed") && k.field.IsZero() && !l.refused[path] && (k.name != "to" || !r.Requester):
+			l.at(n.Below("kind").Path(), "%s needs %s", r.Kind, k.name)
 		case !has && l.given(path):
 			l.at(path, "is of no use to a route of the kind %s; remove it", r.Kind)
 		}

@@ -10,7 +10,7 @@ import (
 
 // GRPC says where the server speaks gRPC.
 type GRPC struct {
-	Listen     string `yaml:"listen" form:"host:port" check:"address" doc:"Address for gRPC. Default: no gRPC."`
+	Listen     string `yaml:"listen" flag:"yes" form:"host:port" check:"address" doc:"Address for gRPC. Default: no gRPC."`
 	PublicURL  string `yaml:"public_url" form:"host:port" check:"address" doc:"Where clients reach gRPC. Default: the card's host, and the port of grpc.listen."`
 	Reflection bool   `yaml:"reflection" doc:"Lets authenticated clients list the services."`
 }

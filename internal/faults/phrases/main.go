@@ -73,11 +73,11 @@ func (phrases) Plan(_ context.Context, p *task.Progress) (*task.Step, error) {
 }
 
 func main() {
-	c := a2aserver.Config{Planner: phrases{}, Set: map[string]string{}}
+	c := a2aserver.Config{Planner: phrases{}, Set: map[string]string{"limits.grace": "2s"}}
 	flags := flag.NewFlagSet("serve", flag.ExitOnError)
 	flags.StringVar(&c.File, "config", "", "")
-	for name, key := range map[string]string{"listen": "listen", "data": "data", "store": "store", "limits-grace": "limits.grace"} {
-		flags.Func(name, "", func(value string) error { c.Set[key] = value; return nil })
+	for _, name := range []string{"listen", "data", "store"} {
+		flags.Func(name, "", func(value string) error { c.Set[name] = value; return nil })
 	}
 	_ = flags.Parse(os.Args[2:]) // it exits
 	demo, err := builtin.New(builtin.Config{Ledger: filepath.Join(c.Set["data"], "ledger.jsonl")})
