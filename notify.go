@@ -29,7 +29,7 @@ func (c *Config) routes(conf *config.Config, own func() []netip.AddrPort) (route
 	for i := range conf.Notify {
 		r := &conf.Notify[i]
 		to := &routeSender{
-			read: func(s config.Secretive) (string, error) {
+			read: func(s config.Value) (string, error) {
 				if s.At == (config.Secret{}) {
 					return s.Text, nil
 				}
@@ -81,7 +81,7 @@ var errSecret = errors.New("a secret cannot be used")
 // routeSender is the sender of a route. It reads the secrets each time, as tools do.
 type routeSender struct {
 	route *config.Route
-	read  func(config.Secretive) (string, error)
+	read  func(config.Value) (string, error)
 	make  func(routeSecrets) (notify.Sender, error)
 
 	mu   sync.Mutex
@@ -94,7 +94,7 @@ func (s *routeSender) ready() (notify.Sender, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var is routeSecrets
-	for to, from := range map[*string]config.Secretive{&is.url: s.route.URL, &is.secret: s.route.Secret, &is.password: s.route.SMTP.Password} {
+	for to, from := range map[*string]config.Value{&is.url: s.route.URL, &is.secret: s.route.Secret, &is.password: s.route.SMTP.Password} {
 		var err error
 		if *to, err = s.read(from); err != nil {
 			return nil, fmt.Errorf("%w: %w", errSecret, err)

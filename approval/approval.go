@@ -69,7 +69,7 @@ type Terms struct {
 	// OnExpiry "": [ExpiryRejects].
 	OnExpiry OnExpiry `json:"onExpiry,omitempty" yaml:"on_expiry" oneof:"an outcome of a deadline: reject, cancel, keep" doc:"Effect of the deadline. Default: deadlines.on_expiry."`
 	// Allowed nil: all that the kind has.
-	Allowed []DecisionType `json:"allowed,omitempty" yaml:"allowed" oneof:"a decision: approve, edit, reject, respond, cancel" all:"decides" doc:"Decisions that are offered. Default: all."`
+	Allowed []DecisionType `json:"allowed,omitempty" yaml:"allowed" oneof:"a decision: approve, edit, reject, respond, cancel" doc:"Decisions that are offered. Default: all."`
 	// FourEyes excludes the requester and its chain.
 	FourEyes bool `json:"fourEyes,omitempty" yaml:"four_eyes" doc:"Excludes every requester of the call from deciding. Needs auth."`
 	// Elsewhere refuses the answer of the A2A client.
@@ -100,12 +100,12 @@ type Terms struct {
 	// element. Lists, mails and logs have [Masked] in these places; the decider sees
 	// everything. A pointer without a match masks nothing. A gate masks every call of its tools,
 	// also those that it is not about: see [Policy.Mask].
-	Mask []string `json:"mask,omitempty" yaml:"mask" form:"a JSON pointer" check:"mask" doc:"Arguments that lists, hints, messages and logs show as •••, such as /users/*/name."`
+	Mask []string `json:"mask,omitempty" yaml:"mask" text:"mask" doc:"Arguments that lists, hints, messages and logs show as •••, such as /users/*/name."`
 	// MaskTask keeps conversation, results and artifacts of a task in which a call of the tool was asked
 	// about from all but its requester and those who may decide. Such calls have no grants.
 	MaskTask bool `json:"maskTask,omitempty" yaml:"mask_task" doc:"Only the requester and those who may decide see the task's messages, results and artifacts."`
 	// Notify lists the routes on which the approval is announced, beside those that announce all.
-	Notify []string `json:"notify,omitempty" yaml:"notify" form:"a name" check:"route" doc:"Routes that announce the approval."`
+	Notify []string `json:"notify,omitempty" yaml:"notify" text:"route" doc:"Routes that announce the approval."`
 	// Remind is the time after asking at which the routes are told again, once, in ns; 0: never.
 	Remind time.Duration `json:"remind,omitempty" yaml:"remind" or:"never" doc:"When the routes are told again, once, after asking."`
 	// Escalate asks others, too, after a while.

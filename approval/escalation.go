@@ -13,7 +13,7 @@ type Escalation struct {
 	// After is the time after asking, in ns.
 	After time.Duration `json:"after" yaml:"after" or:"never" doc:"When others are asked, too, once, after asking."`
 	// Notify lists routes that are told, whatever events they take.
-	Notify []string `json:"notify,omitempty" yaml:"notify" form:"a name" check:"route" doc:"Routes that are told then, whatever their events are."`
+	Notify []string `json:"notify,omitempty" yaml:"notify" text:"route" doc:"Routes that are told then, whatever their events are."`
 	// AddRoles are the roles whose principals may decide then, beside the approvers that the same
 	// gate names. They grant no right to decide, see [auth.Decide]. The approvers of other gates
 	// stay as they are: an escalation loosens no other gate.

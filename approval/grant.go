@@ -46,7 +46,7 @@ type GrantTerms struct {
 	Uses int `json:"uses,omitempty" yaml:"uses" min:"1" max:"1000000"`
 	// Vary lists JSON pointers (RFC 6901) to arguments whose values may differ. The members
 	// themselves may not: a call without them is another call.
-	Vary []string `json:"vary,omitempty" yaml:"vary" form:"a JSON pointer" check:"vary"`
+	Vary []string `json:"vary,omitempty" yaml:"vary" text:"vary"`
 }
 
 // Longest returns the longest time of a grant.

@@ -44,7 +44,7 @@ func Unpinned(pins map[string]string) Predicate {
 type Gate struct {
 	// Name is the gate's name in approvals and in the audit; no two gates of a policy
 	// have the same. Defaults to "gate:" and Tool.
-	Name string `yaml:"name" form:"a string" fill:"a name, or remove the line" check:"gate" doc:"Unique name in approvals and in the audit. Default: gate: and the tool; a list of tools needs a name."`
+	Name string `yaml:"name" text:"gate" doc:"Unique name in approvals and in the audit. Default: gate: and the tool; a list of tools needs a name."`
 	// Tool names the tools: a single tool exactly, or several with a pattern in which *
 	// matches any text, or all with "*".
 	Tool string
@@ -64,7 +64,7 @@ type Gate struct {
 	// characters escaped; an unknown name stays as it is, and a masked argument is [Masked].
 	// Defaults to the hint of the tool's own gate, else to a hint with the name and all
 	// arguments.
-	Hint string `yaml:"hint" form:"a string" doc:"Question, or reason of a denial; {name} and {/json/pointer} become arguments of the call."`
+	Hint string `yaml:"hint" doc:"Question, or reason of a denial; {name} and {/json/pointer} become arguments of the call."`
 	// Terms are the gate's demands on its approvals. If several gates ask about a call, all
 	// demands count; see [Policy.Judge]. Gate is set to Name. Terms without a value come from
 	// [PolicyConfig].Defaults; a negative Expires means that the defaults set no deadline.

@@ -17,12 +17,12 @@ type Who struct {
 	// Callers are subjects of requesters, such as "corp:alice", or "acme/corp:alice" in a
 	// tenant. The parties that act for a requester count, too: one that matches is enough for a
 	// gate that denies or asks; for a gate that allows, all have to.
-	Callers []string `json:"callers,omitempty" yaml:"callers" fill:"the name of a tool, or * for all"`
+	Callers []string `json:"callers,omitempty" yaml:"callers" text:"pattern"`
 	// Roles: of the requester
 	Roles   []string `json:"roles,omitempty" yaml:"roles" fill:"a name, or remove it"`
-	Tenants []string `json:"tenants,omitempty" yaml:"tenants" fill:"the name of a tool, or * for all"`
+	Tenants []string `json:"tenants,omitempty" yaml:"tenants" text:"pattern"`
 	// Agents: names of agents, as in their cards
-	Agents []string `json:"agents,omitempty" yaml:"agents" fill:"the name of a tool, or * for all"`
+	Agents []string `json:"agents,omitempty" yaml:"agents" text:"pattern"`
 	// Annotations are the words of [tool.Annotations]. What a tool only claims counts for a
 	// gate that denies or asks. There a tool with claims that are not trusted is destructive, whatever
 	// it claims.

@@ -48,21 +48,13 @@ func Bool(to *bool) Value { return Either(to, "true", "false") }
 
 // Either returns a bool that is written as yes or no, which are any two words.
 func Either(to *bool, yes, no string) Value {
-	return variable[bool]{
-		to: to, how: yes + " or " + no,
-		parse: func(text string) (bool, error) {
-			if !strings.EqualFold(text, yes) && !strings.EqualFold(text, no) {
-				return false, fmt.Errorf("%s is neither %s nor %s; write one of the two", quote(text), yes, no)
-			}
-			return strings.EqualFold(text, yes), nil
-		},
-		write: func(b bool) string {
-			if b {
-				return yes
-			}
-			return no
-		},
-	}
+	return variable[bool]{to, yes + " or " + no, func(text string) (bool, error) {
+		value := strings.EqualFold(text, yes)
+		if !value && !strings.EqualFold(text, no) {
+			return false, fmt.Errorf("%s is neither %s nor %s; write one of the two", quote(text), yes, no)
+		}
+		return value, nil
+	}, func(value bool) string { return map[bool]string{true: yes, false: no}[value] }}
 }
 
 // Choice returns a value out of a few words. what is a noun for them, with its article.
@@ -70,35 +62,27 @@ func Choice[T ~string](to *T, what string, words ...T) Value {
 	texts := lists.Map(words, func(w T) string { return string(w) })
 	last := len(texts) - 1
 	all := strings.Join(texts[:last], ", ") + " or " + texts[last]
-	return variable[T]{
-		to: to, how: all,
-		parse: func(text string) (T, error) {
-			if !slices.Contains(words, T(text)) {
-				return "", fmt.Errorf("%s is not %s; use %s", quote(text), what, all)
-			}
-			return T(text), nil
-		},
-		write: func(w T) string { return string(w) },
-	}
+	return variable[T]{to, all, func(text string) (T, error) {
+		if !slices.Contains(words, T(text)) {
+			return "", fmt.Errorf("%s is not %s; use %s", quote(text), what, all)
+		}
+		return T(text), nil
+	}, func(w T) string { return string(w) }}
 }
 
-// number is a count, size or duration from least to most. Zero is always valid if none is
-// true. parse returns [strconv.ErrRange] for numbers too large for an int64.
-func number[T ~int | ~int64](to *T, least, most T, none bool, little string, parse func(string) (int64, error), write func(int64) string) variable[T] {
-	return variable[T]{
-		to: to,
-		parse: func(text string) (T, error) {
-			n, err := parse(text)
-			switch {
-			case errors.Is(err, strconv.ErrRange) || err == nil && n > int64(most):
-				return 0, fmt.Errorf("%s is too large; at most %s is allowed", clip(text), write(int64(most)))
-			case err == nil && n < int64(least) && (n != 0 || !none):
-				return 0, fmt.Errorf("%s is too %s; at least %s is required", clip(text), little, write(int64(least)))
-			}
-			return T(n), err
-		},
-		write: func(n T) string { return write(int64(n)) },
-	}
+// number is a count, size or duration from least to most, or another value. parse returns [strconv.ErrRange] for
+// numbers too large for an int64. little is the word for a number that is too small.
+func number[T ~int | ~int64](to *T, how string, least, most, other T, little string, parse func(string) (int64, error), write func(int64) string) variable[T] {
+	return variable[T]{to, how, func(text string) (T, error) {
+		n, err := parse(text)
+		switch {
+		case errors.Is(err, strconv.ErrRange) || err == nil && n > int64(most):
+			return 0, fmt.Errorf("%s is too large; at most %s is allowed", clip(text), write(int64(most)))
+		case err == nil && n < int64(least) && n != int64(other):
+			return 0, fmt.Errorf("%s is too %s; at least %s is required", clip(text), little, write(int64(least)))
+		}
+		return T(n), err
+	}, func(n T) string { return write(int64(n)) }}
 }
 
 // Unlimited is the upper bound of counts that have no other.
@@ -106,18 +90,17 @@ const Unlimited = math.MaxInt32
 
 // Count returns a value that is a whole number from least to most.
 func Count(to *int, least, most int) Value {
-	v := number(to, least, most, false, "small", func(text string) (int64, error) {
+	how := fmt.Sprintf("a number from %d", least)
+	if most != Unlimited {
+		how += fmt.Sprintf(" to %d", most)
+	}
+	return number(to, how, least, most, least, "small", func(text string) (int64, error) {
 		n, err := digits(text)
 		if errors.Is(err, strconv.ErrSyntax) {
 			err = fmt.Errorf("%s is not a whole number; write one such as %d", quote(text), max(least, 64))
 		}
 		return n, err
 	}, func(n int64) string { return strconv.FormatInt(n, 10) })
-	v.how = fmt.Sprintf("a number from %d", least)
-	if most != Unlimited {
-		v.how += fmt.Sprintf(" to %d", most)
-	}
-	return v
 }
 
 // digits parses a decimal number. It refuses 010, which is eight in YAML 1.1 and ten in YAML
@@ -141,8 +124,12 @@ var units = []struct {
 
 // Size returns a value that is a number of bytes from least to most, or also 0 if none is
 // true.
-func Size[T int | int64](to *T, least, most T, none bool) Value {
-	v := number(to, least, most, none, "small", func(text string) (int64, error) {
+func Size(to *int64, least, most int64, none bool) Value {
+	how, other := fmt.Sprintf("a size from %s to %s", writeSize(least), writeSize(most)), least
+	if none {
+		how, other = how+", or 0", 0
+	}
+	return number(to, how, least, most, other, "small", func(text string) (int64, error) {
 		number, scale := text, int64(1)
 		for _, u := range units {
 			if before, ok := strings.CutSuffix(text, u.suffix); ok {
@@ -160,11 +147,6 @@ func Size[T int | int64](to *T, least, most T, none bool) Value {
 		}
 		return n * scale, err
 	}, writeSize)
-	v.how = fmt.Sprintf("a size from %s to %s", writeSize(int64(least)), writeSize(int64(most)))
-	if none {
-		v.how += ", or 0"
-	}
-	return v
 }
 
 func writeSize(n int64) string {
@@ -180,7 +162,7 @@ func writeSize(n int64) string {
 func Duration(to *time.Duration, least time.Duration) Value { return duration(to, least) }
 
 func duration(to *time.Duration, least time.Duration) variable[time.Duration] {
-	v := number(to, least, math.MaxInt64, false, "short", func(text string) (int64, error) {
+	return number(to, "a duration", least, math.MaxInt64, least, "short", func(text string) (int64, error) {
 		d, err := time.ParseDuration(text)
 		if _, number := digits(text); err != nil && number == nil {
 			return 0, fmt.Errorf("%s has no unit; write %[1]ss for seconds, or use ms, m or h", clip(text))
@@ -189,42 +171,38 @@ func duration(to *time.Duration, least time.Duration) variable[time.Duration] {
 			return 0, fmt.Errorf("%s is not a duration; use h, m, s and ms, such as 1h30m or 10s", quote(text))
 		}
 		return int64(d), nil
-	}, func(n int64) string {
-		// 5m where Go writes 5m0s.
+	}, func(n int64) string { // 5m where Go writes 5m0s
 		text := time.Duration(n).String()
-		if strings.HasSuffix(text, "m0s") {
-			text = strings.TrimSuffix(text, "0s")
-		}
-		if strings.HasSuffix(text, "h0m") {
-			text = strings.TrimSuffix(text, "0m")
+		for _, zero := range []string{"0s", "0m"} {
+			if shorter, ok := strings.CutSuffix(text, zero); ok && strings.ContainsAny(shorter[max(len(shorter)-1, 0):], "hm") {
+				text = shorter
+			}
 		}
 		return text
 	})
-	v.how = "a duration"
-	return v
 }
 
 // Deadline returns a value that is a duration of at least 1 ms, or the word never, which
 // sets the variable to the value of never.
 func Deadline(to *time.Duration, never time.Duration) Value {
-	d := duration(to, time.Millisecond)
-	return variable[time.Duration]{
-		to: to, how: "never, or a duration",
-		parse: func(text string) (time.Duration, error) {
-			if text == "never" {
-				return never, nil
-			}
-			at, err := d.parse(text)
-			if err != nil {
-				return 0, fmt.Errorf("%w; or never", err)
-			}
-			return at, nil
-		},
-		write: func(at time.Duration) string {
-			if at == never {
-				return "never"
-			}
-			return d.write(at)
-		},
+	v := duration(to, time.Millisecond)
+	parse, write := v.parse, v.write
+	v.how = "never, or a duration"
+	v.parse = func(text string) (time.Duration, error) {
+		if text == "never" {
+			return never, nil
+		}
+		after, err := parse(text)
+		if err != nil {
+			err = fmt.Errorf("%w; or never", err)
+		}
+		return after, err
 	}
+	v.write = func(after time.Duration) string {
+		if after == never {
+			return "never"
+		}
+		return write(after)
+	}
+	return v
 }

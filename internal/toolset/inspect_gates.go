@@ -98,7 +98,7 @@ func (i *inspection) ownGates(t tool.Tool, info *ToolInfo, entry *config.Tool, n
 	if entry != nil {
 		begin := i.conf.Place(i.conf.ToolPath(n, ""))
 		by := i.box.entries[n].kind.asks
-		given := by != AskedByTool && entry.Approve.Given
+		given := by != AskedByTool && entry.Approve != nil
 		exempt := config.Exempt(i.conf, t.Name())
 		switch {
 		case given:
@@ -133,5 +133,5 @@ func (i *inspection) ownGates(t tool.Tool, info *ToolInfo, entry *config.Tool, n
 
 // approves reports whether the key approve of an entry is about the tool of this name.
 func approves(entry *config.Tool, name string) bool {
-	return entry.Approve.All || slices.Contains(entry.Approve.Names, strings.TrimPrefix(name, entry.Name+"_"))
+	return slices.Contains(entry.Approve, "*") || slices.Contains(entry.Approve, strings.TrimPrefix(name, entry.Name+"_"))
 }

@@ -8,8 +8,7 @@ import (
 )
 
 // A kind is a kind of entries of tools. A new kind is a file kind_NAME.go with its function build,
-// and a line in [kinds]. A file of the same name in internal/app/config, which knows nothing of
-// tools, has its keys and their checks.
+// and a line in [kinds]. [config.Tool] has its keys.
 type kind struct {
 	name config.Kind
 	// build makes the tools of e from e.config. It sets made and, as far as the kind has them,
@@ -57,8 +56,8 @@ func kindOf(name config.Kind) kind {
 // approval returns the setting of an entry with a single tool about approvals; nil: the
 // default of its kind.
 func (w *maker) approval(c *config.Tool) *bool {
-	yes := c.Approve.All
-	if !c.Approve.Given && !config.Exempt(w.conf, c.Name) {
+	yes := slices.Contains(c.Approve, "*")
+	if c.Approve == nil && !config.Exempt(w.conf, c.Name) {
 		return nil
 	}
 	return &yes

@@ -32,11 +32,11 @@ func TestApproveOfEveryKind(t *testing.T) {
 		approve config.Approve
 		want    bool
 	}{
+		{nil, false},
 		{config.Approve{}, false},
-		{config.Approve{Given: true}, false},
-		{config.Approve{Given: true, All: true}, true},
-		{config.Approve{Given: true, Names: []string{"pay"}}, true},
-		{config.Approve{Given: true, Names: []string{"read"}}, false},
+		{config.Approve{"*"}, true},
+		{config.Approve{"pay"}, true},
+		{config.Approve{"read"}, false},
 	} {
 		e := &entry{config: config.Tool{Name: "shop", Approve: c.approve}, made: tool.NewToolset("shop", pay)}
 		tools, err := (&maker{}).offered(e).Tools(nil)

@@ -20,7 +20,7 @@ func buildMCP(w *maker, e *entry) (key string, err error) {
 	c := &e.config
 	out := mcptoolset.Config{
 		Name: e.name(), Prefix: c.Name + "_", Only: c.Only, Trust: c.Trust, Pins: c.Pins, Elicit: mcptoolset.Elicit(c.Elicit), Protocol: mcptoolset.Protocol(c.Protocol),
-		Approve: c.Approve.Tools(), CallTimeout: c.Timeout, Logger: w.log, // see gatedMCP
+		Approve: c.Approve, CallTimeout: c.Timeout, Logger: w.log, // see gatedMCP
 	}
 	identity, err := json.Marshal([]any{c.Env, c.Header})
 	if err != nil {
@@ -65,7 +65,7 @@ func (s mcpServer) Report() (problems, lastWords []string) {
 func gatedMCP(w *maker, e *entry) tool.Toolset {
 	// With declared_gates: ignore a default asks for no approval. Without that default a tool declares only
 	// that its definition is not the pinned one, and that still asks.
-	if e.config.Approve.Given || w.conf.DeclaredGates == config.IgnoreDeclared {
+	if e.config.Approve != nil || w.conf.DeclaredGates == config.IgnoreDeclared {
 		return e.made
 	}
 	return tool.WithConfirmation(e.made, tool.ConfirmMatching(func(name string) bool { return !config.Exempt(w.conf, name) }))

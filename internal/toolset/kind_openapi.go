@@ -19,9 +19,9 @@ func buildOpenAPI(w *maker, e *entry) (key string, err error) {
 	}
 	out := openapitoolset.Config{
 		Name: e.name(), Prefix: c.Name + "_", Path: c.Spec, Server: c.Server, Only: c.Only, Header: c.Header, Timeout: c.Timeout, Client: client,
-		Secrets: w.secrets.named, Approve: c.Approve.Tools(),
+		Secrets: w.secrets.named, Approve: c.Approve,
 	}
-	exempts := !c.Approve.Given && len(w.conf.NoApproveTools) > 0
+	exempts := c.Approve == nil && len(w.conf.NoApproveTools) > 0
 	if exempts {
 		out.Approve = []string{}
 	}

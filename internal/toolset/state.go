@@ -206,7 +206,7 @@ func (s *State) asked(t tool.Tool) string {
 		return ""
 	}
 	for i, e := range s.conf.Tools.Entries {
-		if e.Approve.Given && (e.Name == t.Name() || strings.HasPrefix(t.Name(), e.Name+"_")) {
+		if e.Approve != nil && (e.Name == t.Name() || strings.HasPrefix(t.Name(), e.Name+"_")) {
 			return "of approve at " + s.conf.Place(s.conf.ToolPath(i, "approve")).String()
 		}
 	}

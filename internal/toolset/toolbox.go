@@ -195,7 +195,7 @@ func (w *maker) offered(e *entry) tool.Toolset {
 	if e.kind.gated != nil {
 		set = e.kind.gated(w, e)
 	}
-	if c.Approve.Given {
+	if c.Approve != nil {
 		set = tool.WithConfirmation(set, tool.ConfirmMatching(func(name string) bool { return approves(c, name) }))
 	}
 	if c.For != nil {

@@ -36,16 +36,8 @@ func askedBy(c *Config) []asked {
 		return all
 	}
 	for i := range c.Tools.Entries {
-		t := &c.Tools.Entries[i]
-		names := t.Approve.Names
-		switch {
-		case t.Approve.All && t.Kind.Prefixes():
-			names = []string{"*"}
-		case t.Approve.All:
-			names = []string{""}
-		}
-		path := fmt.Sprintf("tools[%d].approve", i)
-		for _, name := range names {
+		t, path := &c.Tools.Entries[i], fmt.Sprintf("tools[%d].approve", i)
+		for _, name := range t.Approve {
 			pattern := t.Name
 			if t.Kind.Prefixes() {
 				pattern += "_" + name

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -13,9 +12,9 @@ import (
 
 // TLS says with which certificate the server serves.
 type TLS struct {
-	Cert       string     `yaml:"cert" flag:"yes" check:"path" needs:"tls.key: a certificate needs its private key" doc:"Certificate with its chain, in PEM; the server then speaks only TLS."`
-	Key        string     `yaml:"key" flag:"yes" check:"path" needs:"tls.cert: a private key needs its certificate" doc:"Private key of tls.cert, in PEM, mode 0640 or less."`
-	ClientCA   string     `yaml:"client_ca" check:"path" needs:"tls.cert: client certificates need TLS" doc:"Authorities of client certificates, in PEM."`
+	Cert       string     `yaml:"cert" flag:"yes" text:"path" needs:"tls.key: a certificate needs its private key" doc:"Certificate with its chain, in PEM; the server then speaks only TLS."`
+	Key        string     `yaml:"key" flag:"yes" text:"path" needs:"tls.cert: a private key needs its certificate" doc:"Private key of tls.cert, in PEM, mode 0640 or less."`
+	ClientCA   string     `yaml:"client_ca" text:"path" needs:"tls.cert: client certificates need TLS" doc:"Authorities of client certificates, in PEM."`
 	ClientAuth ClientAuth `yaml:"client_auth" default:"optional" oneof:"a setting of client certificates: optional, required" needs:"tls.client_ca: no client certificate could be valid" doc:"With required every connection needs a certificate, probes too."`
 }
 
@@ -38,8 +37,8 @@ type Auth struct {
 	Socket             []SocketUser `yaml:"socket" noun:"local user" example:"- uid: 1000"`
 	DelegatedDecisions bool         `yaml:"delegated_decisions" doc:"Lets services, and agents with the token of a person, decide approvals."`
 	People             auth.People  `yaml:"people" as:"people" form:"{alice: [\"key:alice\", \"corp:alice\"]}" doc:"Subjects of one person, by name, for four eyes and votes; acme/corp:alice names the tenant."`
-	DefaultRoles       []string     `yaml:"default_roles" fill:"a role" check:"role" doc:"Roles of callers without any in their credential or its section."`
-	Tenant             string       `yaml:"tenant" form:"a name" check:"line" doc:"Tenant of callers without any in their credential or its section."`
+	DefaultRoles       []string     `yaml:"default_roles" text:"role" doc:"Roles of callers without any in their credential or its section."`
+	Tenant             string       `yaml:"tenant" text:"name" doc:"Tenant of callers without any in their credential or its section."`
 }
 
 // Given reports whether callers of A2A are authenticated by something configured. Mapped
@@ -58,28 +57,28 @@ func (a *Auth) RolesOr(own []string) []string {
 
 // APIKeys are keys in a file of ours.
 type APIKeys struct {
-	Header string `yaml:"header" default:"X-API-Key" form:"a header" check:"header" needs:"auth.keys.file" doc:"Header of API keys; Authorization has Bearer and the key."`
-	File   string `yaml:"file" flag:"yes" check:"path" doc:"File of API keys, which 'a2a-server keys add' writes."`
+	Header string `yaml:"header" default:"X-API-Key" text:"header" needs:"auth.keys.file" doc:"Header of API keys; Authorization has Bearer and the key."`
+	File   string `yaml:"file" flag:"yes" text:"path" doc:"File of API keys, which 'a2a-server keys add' writes."`
 }
 
 // OIDC is an issuer of tokens.
 type OIDC struct {
-	Name         string         `yaml:"name" required:"yes" form:"a name" check:"issuer name" doc:"Name with which subjects begin (corp:alice); never change it."`
-	Issuer       string         `yaml:"issuer" required:"yes" form:"a URL such as https://idp.example.com" fill:"a URL" check:"URL" doc:"The issuer, exactly as in the claim iss."`
+	Name         string         `yaml:"name" required:"yes" text:"issuer name" doc:"Name with which subjects begin (corp:alice); never change it."`
+	Issuer       string         `yaml:"issuer" required:"yes" text:"issuer" doc:"The issuer, exactly as in the claim iss."`
 	Audiences    []string       `yaml:"audiences" required:"yes" fill:"a text" doc:"Accepted values of the claim aud."`
 	Algorithms   []string       `yaml:"algorithms" default:"RS256,ES256" oneof:"an algorithm of signatures: RS256, RS384, RS512, ES256, ES384, ES512, PS256, PS384, PS512, EdDSA" doc:"Accepted signatures."`
-	JWKS         string         `yaml:"jwks" form:"a URL" check:"URL" doc:"Keys of the issuer. Default: its discovery document."`
+	JWKS         string         `yaml:"jwks" text:"URL" doc:"Keys of the issuer. Default: its discovery document."`
 	TokenType    string         `yaml:"token_type" default:"at+jwt" fill:"a type" doc:"Required typ of tokens."`
 	Subject      string         `yaml:"subject" default:"sub" fill:"a claim" doc:"Claim with the caller's name, never given to another person."`
-	Person       string         `yaml:"person" form:"a claim" check:"line" doc:"Claim of the person behind several names, for four eyes."`
+	Person       string         `yaml:"person" form:"a claim" text:"line" doc:"Claim of the person behind several names, for four eyes."`
 	Tenant       From           `yaml:"tenant" as:"claim" form:"a name, or {claim: NAME}" doc:"Tenant of these callers."`
 	Roles        RolesFrom      `yaml:"roles" as:"roles claim" form:"a list, or {claim: NAME, map: {GROUP: [ROLE]}}" doc:"Roles of these callers."`
 	Networks     []netip.Prefix `yaml:"networks" doc:"Allowed addresses that are not public."`
-	CA           string         `yaml:"ca" check:"path" doc:"Authorities of the issuer beside the system's, in PEM."`
-	ClientID     string         `yaml:"client_id" form:"a text" check:"line" doc:"Client with which people sign in at /ui."`
-	ClientSecret Value          `yaml:"client_secret" as:"secret" form:"{secret: NAME}" doc:"Secret of the client. Default: the client is public."`
-	Scopes       []string       `yaml:"scopes" fill:"a text" doc:"Scopes to ask for, beside openid."`
-	SignInToken  SignInToken    `yaml:"sign_in_token" default:"id" oneof:"a token: id, access" doc:"Token with the claims of the person who signs in."`
+	CA           string         `yaml:"ca" text:"path" doc:"Authorities of the issuer beside the system's, in PEM."`
+	ClientID     string         `yaml:"client_id" text:"line" doc:"Client with which people sign in at /ui."`
+	ClientSecret Value          `yaml:"client_secret" needs:"client_id" as:"secret" form:"{secret: NAME}" doc:"Secret of the client. Default: the client is public."`
+	Scopes       []string       `yaml:"scopes" needs:"client_id" fill:"a text" doc:"Scopes to ask for, beside openid."`
+	SignInToken  SignInToken    `yaml:"sign_in_token" needs:"client_id" default:"id" oneof:"a token: id, access" doc:"Token with the claims of the person who signs in."`
 }
 
 // SignInToken selects the token of an issuer that names the person who signs in.
@@ -94,8 +93,8 @@ const (
 // MTLS takes the certificate of a client as its credential.
 type MTLS struct {
 	Subject CertName `yaml:"subject" default:"none" oneof:"a name in a certificate: none, uri_san, dns_san, email_san, common_name" needs:"tls.client_ca: no client certificate could be valid" doc:"Name in a client certificate that is the caller, a service."`
-	Tenant  string   `yaml:"tenant" form:"a name" check:"line" needs:"auth.mtls.subject" doc:"Tenant of these callers."`
-	Roles   []string `yaml:"roles" fill:"a role" check:"role" needs:"auth.mtls.subject" doc:"Roles of these callers."`
+	Tenant  string   `yaml:"tenant" text:"name" needs:"auth.mtls.subject" doc:"Tenant of these callers."`
+	Roles   []string `yaml:"roles" text:"role" needs:"auth.mtls.subject" doc:"Roles of these callers."`
 }
 
 // Given reports whether certificates are credentials.
@@ -115,8 +114,8 @@ const (
 
 // Proxy takes the name of a caller from a header of a proxy that has authenticated them.
 type Proxy struct {
-	Header string         `yaml:"header" form:"a header" check:"proxy header" needs:"auth.proxy.from: the header would be ignored from every address" doc:"Header with the caller's name, which the proxy must replace."`
-	From   []netip.Prefix `yaml:"from" all:"write any name into the header" needs:"auth.proxy.header" doc:"Addresses of these proxies, used by nothing else."`
+	Header string         `yaml:"header" text:"proxy header" needs:"auth.proxy.from: the header would be ignored from every address" doc:"Header with the caller's name, which the proxy must replace."`
+	From   []netip.Prefix `yaml:"from" everybody:"write any name into the header" needs:"auth.proxy.header" doc:"Addresses of these proxies, used by nothing else."`
 	Tenant From           `yaml:"tenant" as:"header" form:"a name, or {header: NAME}" needs:"auth.proxy.header" doc:"Tenant of these callers."`
 	Roles  RolesFrom      `yaml:"roles" as:"roles header" form:"a list, or {header: NAME, map: {GROUP: [ROLE]}}" needs:"auth.proxy.header" doc:"Roles of these callers."`
 }
@@ -125,27 +124,15 @@ type Proxy struct {
 type SocketUser struct {
 	UID     int      `yaml:"uid" required:"yes" max:"2147483647" doc:"Numeric id of a user of this machine."`
 	Subject string   `yaml:"subject" required:"yes" fill:"a name" doc:"Name of the user, after socket: in the subject."`
-	Person  string   `yaml:"person" form:"a name" check:"line" doc:"Person behind several names, for four eyes."`
-	Tenant  string   `yaml:"tenant" form:"a name" check:"line" doc:"Tenant of the user."`
-	Roles   []string `yaml:"roles" fill:"a role" check:"role" doc:"Roles of the user."`
+	Person  string   `yaml:"person" text:"name" doc:"Person behind several names, for four eyes."`
+	Tenant  string   `yaml:"tenant" text:"name" doc:"Tenant of the user."`
+	Roles   []string `yaml:"roles" text:"role" doc:"Roles of the user."`
 }
 
 // From is a fixed text, or where a credential has it. The zero From is nothing.
 type From struct {
 	Text string
 	Name string // of a claim or a header; "": the value is Text
-	Key  string // type of Name: claim or header
-}
-
-// MarshalJSON writes f as the file has it.
-func (f From) MarshalJSON() ([]byte, error) {
-	switch {
-	case f.Name != "":
-		return json.Marshal(map[string]string{f.Key: f.Name})
-	case f.Text == "":
-		return []byte("null"), nil
-	}
-	return json.Marshal(f.Text)
 }
 
 // RolesFrom is a fixed list of roles, or where a credential has its groups, and which roles
@@ -153,23 +140,7 @@ func (f From) MarshalJSON() ([]byte, error) {
 type RolesFrom struct {
 	Fixed []string
 	Name  string // of a claim or a header; "": the roles are Fixed
-	Key   string // type of Name: claim or header
 	Map   map[string][]string
-}
-
-// MarshalJSON writes r as the file has it.
-func (r RolesFrom) MarshalJSON() ([]byte, error) {
-	switch {
-	case r.Name != "":
-		out := map[string]any{r.Key: r.Name}
-		if r.Map != nil {
-			out["map"] = r.Map
-		}
-		return json.Marshal(out)
-	case r.Fixed == nil:
-		return []byte("null"), nil
-	}
-	return json.Marshal(r.Fixed)
 }
 
 // taken are the names of the other ways to authenticate, with which subjects begin.
@@ -178,10 +149,7 @@ var taken = []string{"keys", "key", "mtls", "proxy", "socket", "none", "anonymou
 // checkOIDC checks the keys of an issuer that depend on each other.
 func checkOIDC(l *loader, o *OIDC, n strictyaml.Node) {
 	audiences, name := n.Path()+".audiences", n.Path()+".name"
-	if l.has(audiences) && len(o.Audiences) == 0 {
-		l.at(audiences, "is empty; a token for another server would be accepted; write at least one")
-	}
-	checkSignIn(l, o, n)
+	l.refuse(l.has(audiences) && len(o.Audiences) == 0, audiences, "is empty; a token for another server would be accepted; write at least one")
 	switch {
 	case !l.has(name):
 	case slices.Contains(taken, o.Name):
@@ -191,22 +159,10 @@ func checkOIDC(l *loader, o *OIDC, n strictyaml.Node) {
 	}
 }
 
-// checkSignIn checks the keys for signing in at an issuer that depend on each other.
-func checkSignIn(l *loader, o *OIDC, n strictyaml.Node) {
-	for _, name := range []string{"client_secret", "scopes", "sign_in_token"} {
-		path := n.Path() + "." + name
-		if l.given(path) && o.ClientID == "" && l.sound(n.Path()+".client_id") {
-			l.atKey(path, "it would have no effect; set client_id, or remove this")
-		}
-	}
-}
-
 // checkSocketUser checks the keys of a local user that depend on each other.
 func checkSocketUser(l *loader, u *SocketUser, n strictyaml.Node) {
 	uid := n.Path() + ".uid"
-	if l.has(uid) && slices.ContainsFunc(l.config.Auth.Socket, func(other SocketUser) bool { return other.UID == u.UID }) {
-		l.at(uid, "another entry has %d, too; one user is one caller, so remove one of them", u.UID)
-	}
+	l.refuse(l.has(uid) && slices.ContainsFunc(l.config.Auth.Socket, func(other SocketUser) bool { return other.UID == u.UID }), uid, "another entry has %d, too; one user is one caller, so remove one of them", u.UID)
 }
 
 // authenticated reports whether callers are authenticated, by the configuration or by the
@@ -218,17 +174,11 @@ func (l *loader) checkAuth() {
 	c := l.config
 	m, p := &c.Auth.MTLS, &c.Auth.Proxy
 	l.checkRoles()
-	if strings.EqualFold(c.Auth.Keys.Header, "Authorization") && len(c.Auth.OIDC) > 0 {
-		l.at("auth.keys.header", "tokens of auth.oidc are in the header Authorization, where a key and a token look alike; use another header")
-	}
-	if p.Header != "" && c.Auth.Keys.File != "" && strings.EqualFold(c.Auth.Keys.Header, p.Header) && l.sound("auth.keys.header", "auth.proxy.header") {
-		l.at("auth.proxy.header", "API keys are in the same header, and a name is no key, so that every request of the proxy would be refused; use another header for one of them")
-	}
+	l.refuse(strings.EqualFold(c.Auth.Keys.Header, "Authorization") && len(c.Auth.OIDC) > 0, "auth.keys.header", "tokens of auth.oidc are in the header Authorization, where a key and a token look alike; use another header")
+	l.refuse(p.Header != "" && c.Auth.Keys.File != "" && strings.EqualFold(c.Auth.Keys.Header, p.Header) && l.sound("auth.keys.header", "auth.proxy.header"), "auth.proxy.header", "API keys are in the same header, and a name is no key, so that every request of the proxy would be refused; use another header for one of them")
 	if m.Given() && c.TLS.ClientAuth == ClientRequired {
 		for name, given := range map[string]bool{"auth.keys.file": c.Auth.Keys.File != "", "auth.oidc": len(c.Auth.OIDC) > 0, "auth.proxy.header": p.Header != ""} {
-			if given {
-				l.at(name, "it could never be used: with tls.client_auth required and auth.mtls, every caller has a certificate, and a request may have only one credential; use client_auth: optional, or set auth.mtls.subject to none")
-			}
+			l.refuse(given, name, "it could never be used: with tls.client_auth required and auth.mtls, every caller has a certificate, and a request may have only one credential; use client_auth: optional, or set auth.mtls.subject to none")
 		}
 	}
 	if l.source.Callers && c.Auth.Given() {
@@ -247,9 +197,7 @@ func (l *loader) checkRoles() {
 		return
 	}
 	nobody := func(name string, without bool) {
-		if without && l.sound(name) {
-			l.at(name, "its callers have no role, so they could do nothing; set roles for them, or auth.default_roles")
-		}
+		l.refuse(without && l.sound(name), name, "its callers have no role, so they could do nothing; set roles for them, or auth.default_roles")
 	}
 	none := func(r RolesFrom) bool { return r.Name == "" && len(r.Fixed) == 0 }
 	for i, o := range a.OIDC {

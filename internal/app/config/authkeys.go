@@ -68,10 +68,9 @@ func fromOf(l *loader, n strictyaml.Node, where string) (f From) {
 		n.Add("has no value; write a name, or remove the line")
 	case !n.Says(): // {}
 	case n.IsMapping():
-		f.Key = where
 		l.mapping(n, []key{source(where, &f.Name)}, "", "", "")
 	default:
-		f.Text = text(n, setting.NotEmpty("a name, or remove the line"), setting.OneLine)
+		f.Text = readText(n, setting.NotEmpty("a name, or remove the line"), setting.OneLine)
 	}
 	return f
 }
@@ -81,7 +80,6 @@ func rolesOf(l *loader, n strictyaml.Node, where string) (r RolesFrom) {
 	switch {
 	case !n.Null() && !n.Says(): // {}
 	case n.IsMapping():
-		r.Key = where
 		roles := key{name: "map", field: reflect.ValueOf(&r.Map).Elem(), tag: `required:"yes" as:"roles by group" form:"roles by group, as in {sre: [approver, operator]}"`}
 		l.mapping(n, []key{source(where, &r.Name), roles}, "", "", "")
 	default:
@@ -92,10 +90,7 @@ func rolesOf(l *loader, n strictyaml.Node, where string) (r RolesFrom) {
 
 // source returns the key with the name of the claim or header that has something.
 func source(where string, to *string) key {
-	tag := `required:"yes" form:"the name of a ` + where + `" fill:"a name, or remove the line"`
-	if where == "header" {
-		tag += ` check:"header"`
-	}
+	tag := `required:"yes" text:"` + where + ` name"`
 	return key{name: where, field: reflect.ValueOf(to).Elem(), tag: reflect.StructTag(tag)}
 }
 
@@ -114,12 +109,12 @@ func peopleOf(n strictyaml.Node) auth.People {
 	seen := once()
 	first := func(text string) error { return seen(auth.PersonName(text)) }
 	return byName(n, "lists of subjects", `{alice: ["key:alice", "corp:alice"]}`, anyName, func(n strictyaml.Node) []string {
-		return texts(n, "a list of subjects", `; write it as ["key:alice", "corp:alice"]`, setting.NotEmpty("a subject, or remove it"), setting.OneLine, first)
+		return readTexts(n, "a list of subjects", `; write it as ["key:alice", "corp:alice"]`, setting.NotEmpty("a subject, or remove it"), setting.OneLine, first)
 	})
 }
 
 func roleList(n strictyaml.Node) []string {
-	return texts(n, "a list of roles", "; write it as [requester, approver]", setting.NotEmpty("a role"), setting.OneLine, checkRole, once())
+	return readTexts(n, "a list of roles", "; write it as [requester, approver]", setting.NotEmpty("a role"), setting.OneLine, checkRole, once())
 }
 
 // once returns a check that refuses a text that it has seen.

@@ -58,16 +58,13 @@ func Callers(c *Config, keys []auth.Principal) (callers []Caller) {
 // InertRoles returns the reasons why roles of callers have no effect: they need a tenant, and the callers
 // have none.
 func InertRoles(callers []Caller) []string {
-	holders := map[string][]string{}
-	for i := range callers {
-		c := &callers[i]
-		for _, role := range c.Inert(auth.Review) {
-			if !c.AnyTenant {
-				holders[role] = append(holders[role], subjectText(c.Subject))
-			}
+	inert := func(c *Caller) []string {
+		if c.AnyTenant {
+			return nil
 		}
+		return c.Inert(auth.Review)
 	}
-	return perRole(holders, func(role string) string {
+	return perRole(callers, inert, func(role string) string {
 		return "the role " + role + " has no effect without a tenant: set auth.tenant, or give a tenant to each of these callers"
 	})
 }
@@ -75,16 +72,9 @@ func InertRoles(callers []Caller) []string {
 // UnnamedRoles returns a warning for each role that grants nothing, and that no gate, tool or condition of the
 // configuration names.
 func UnnamedRoles(c *Config, callers []Caller) []string {
-	holders := map[string][]string{}
 	roles, named := namedRoles(c)
-	for i := range callers {
-		for _, role := range callers[i].Roles {
-			if !named(role) {
-				holders[role] = append(holders[role], subjectText(callers[i].Subject))
-			}
-		}
-	}
-	return perRole(holders, func(role string) string {
+	unnamed := func(c *Caller) []string { return slices.DeleteFunc(slices.Clone(c.Roles), named) }
+	return perRole(callers, unnamed, func(role string) string {
 		return "the role " + visible.Line(role) + " has no effect: it grants nothing, and no gate or tool names it" + suggest.DidYouMean(role, "", roles)
 	})
 }
@@ -159,16 +149,18 @@ func namedRoles(c *Config) (roles []string, named func(role string) bool) {
 	}
 }
 
-// subjectText names a caller, or all callers of one way to authenticate.
-func subjectText(subject string) string {
-	if strings.HasSuffix(subject, ":") {
-		subject += "*"
+// perRole returns a text for each of some roles of callers, with the callers that have it.
+func perRole(callers []Caller, some func(*Caller) []string, text func(role string) string) []string {
+	holders := map[string][]string{}
+	for i := range callers {
+		subject := callers[i].Subject
+		if strings.HasSuffix(subject, ":") { // all callers of one way to authenticate
+			subject += "*"
+		}
+		for _, role := range some(&callers[i]) {
+			holders[role] = append(holders[role], visible.Line(subject))
+		}
 	}
-	return visible.Line(subject)
-}
-
-// perRole returns a text for each role with the callers that have it.
-func perRole(holders map[string][]string, text func(role string) string) (texts []string) {
 	return lists.Map(slices.Sorted(maps.Keys(holders)), func(role string) string {
 		return text(role) + " (" + strings.Join(slices.Compact(holders[role]), ", ") + ")"
 	})

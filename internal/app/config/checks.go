@@ -11,33 +11,52 @@ import (
 	"a2a-server/internal/setting"
 )
 
-// checks are the checks of texts, by the tag check.
-var checks = map[string]func(string) error{
-	"line":            setting.OneLine,
-	"store":           checkStore,
-	"address":         optional(setting.CheckListen),
-	"URL":             aURL,
-	"header":          aHeader,
-	"proxy header":    aProxyHeader,
-	"role":            checkRole,
-	"issuer name":     matching(`^[a-z0-9_-]{1,50}$`, "%s is not a name; write 1 to 50 lower-case letters, digits, - and _"),
-	"variable":        aVariable,
-	"gate":            notReserved,
-	"mask":            saying(approval.CheckMask),
-	"vary":            saying(approval.CheckVary),
-	"route":           saying(approval.CheckNotify),
-	"route name":      saying(aRouteName),
-	"mail":            anAddress,
-	"mail or nothing": optional(anAddress),
-	"tool":            matching(`^[A-Za-z0-9_-]{1,64}$`, "%s is not a name for tools; write 1 to 64 letters, digits, _ and -"),
-	"argument":        matching(argumentNames.String(), "%s is not the name of an argument; write at most 64 letters, digits, _, - and dots"),
-	"extension":       matching(`^[A-Za-z0-9_+-]{1,20}$`, "%s is not an extension; write it without a dot, as in md"),
-	"request":         aRequest,
-	"pointer":         aPointer,
+// texts are the kinds of text, by the tag text.
+var texts = map[string]func(*string) setting.Value{
+	"line":         text("a text", setting.OneLine),
+	"path":         text("a path", setting.OneLine),
+	"name":         text("a name", setting.OneLine),
+	"listen":       setting.Listen,
+	"address":      text("host:port", optional(setting.CheckListen)),
+	"base URL":     setting.BaseURL,
+	"URL":          text("a URL", aURL),
+	"host":         setting.Host,
+	"origin":       setting.Origin,
+	"media":        setting.MediaRange,
+	"store":        text("bolt, bolt:PATH or memory", checkStore),
+	"pattern":      text("a pattern such as files_*", setting.NotEmpty("the name of a tool, or * for all"), setting.OneLine),
+	"header":       text("a header", aHeader),
+	"proxy header": text("a header", aProxyHeader),
+	"claim name":   text("the name of a claim", setting.NotEmpty("a name, or remove the line"), setting.OneLine),
+	"header name":  text("the name of a header", setting.NotEmpty("a name, or remove the line"), setting.OneLine, aHeader),
+	"role":         text("a role", setting.NotEmpty("a role"), setting.OneLine, checkRole),
+	"issuer name":  text("a name", matching(`^[a-z0-9_-]{1,50}$`, "%s is not a name; write 1 to 50 lower-case letters, digits, - and _")),
+	"issuer":       text("a URL such as https://idp.example.com", setting.NotEmpty("a URL"), aURL),
+	"variable":     text("the name of an environment variable", aVariable),
+	"gate":         text("a string", setting.NotEmpty("a name, or remove the line"), setting.OneLine, notReserved),
+	"mask":         text("a JSON pointer", saying(approval.CheckMask)),
+	"vary":         text("a JSON pointer", saying(approval.CheckVary)),
+	"route":        text("a name", saying(approval.CheckNotify)),
+	"route name":   text("a name", saying(aRouteName)),
+	"mail":         text("a recipient", anAddress),
+	"sender":       text("an address", optional(anAddress)),
+	"tools":        text("a name", matching(`^[A-Za-z0-9_-]{1,64}$`, "%s is not a name for tools; write 1 to 64 letters, digits, _ and -")),
+	"tool":         text("a tool", setting.NotEmpty("the name of a tool"), setting.OneLine), // as its server has it, or "*"
+	"purpose":      text("a text", setting.NotEmpty("what the tool does")),
+	"card":         text("a URL", setting.NotEmpty("the URL of the agent's card"), setting.OneLine),
+	"argument":     text("an argument", matching(argumentNames.String(), "%s is not the name of an argument; write at most 64 letters, digits, _, - and dots")),
+	"extension":    text("an extension such as md", matching(`^[A-Za-z0-9_+-]{1,20}$`, "%s is not an extension; write it without a dot, as in md")),
+	"request":      text("METHOD URL", aRequest),
+	"pointer":      text("a JSON Pointer such as /items/0", aPointer),
 }
 
-// checkList checks a list as a whole, by the tag all.
-func checkList(tag string, list any) error {
+// text returns a kind of text that is written in a form and passes all checks.
+func text(form string, checks ...func(string) error) func(*string) setting.Value {
+	return func(to *string) setting.Value { return setting.Text(to, form, checks...) }
+}
+
+// checkList checks a list as a whole. harm is the tag everybody.
+func checkList(harm string, list any) error {
 	switch list := list.(type) {
 	case []approval.DecisionType: // without one that is allowed for calls no answer would be possible
 		if len(list) == 0 || len(approval.AllowedDecisions(approval.KindCall, approval.Terms{Allowed: list})) == 0 {
@@ -45,8 +64,8 @@ func checkList(tag string, list any) error {
 		}
 	case []netip.Prefix:
 		for _, p := range list {
-			if tag != "" && p.Bits() == 0 {
-				return fmt.Errorf("%s contains every address, so any client could %s; list only the addresses of the proxies", quote(p.String()), tag)
+			if harm != "" && p.Bits() == 0 {
+				return fmt.Errorf("%s contains every address, so any client could %s; list only the addresses of the proxies", quote(p.String()), harm)
 			}
 		}
 	}

@@ -16,15 +16,15 @@ import (
 // Config is a complete configuration, with its keys in the order of the reference and of [Show]. [Load] sets
 // all defaults and checks all values. The comment of [key] explains the tags.
 type Config struct {
-	Listen         string         `yaml:"listen" flag:"yes" default:"127.0.0.1:8080" check:"listen" doc:"Address to listen on; port 0 picks a free port. Other machines need auth, or insecure_no_auth."`
-	PublicURL      string         `yaml:"public_url" flag:"yes" check:"base URL" doc:"URL at which clients reach the server, also in the agent card, with any path of a proxy. Default: the URL of each request."`
-	AllowedHosts   []string       `yaml:"allowed_hosts" flag:"yes" check:"host" doc:"Host names of requests beside localhost, the address and public_url. Others are refused on loopback, elsewhere once this is set."`
-	AllowedOrigins []string       `yaml:"allowed_origins" check:"origin" doc:"Origins of web pages that may call the server, and so decide."`
-	ReadOrigins    []string       `yaml:"read_origins" check:"origin" doc:"Origins of web pages that may only read."`
-	TrustedProxies []netip.Prefix `yaml:"trusted_proxies" all:"choose the address by which their requests are counted" doc:"Proxies whose X-Forwarded-Host, -Proto and -For count. Needs auth, or insecure_no_auth."`
+	Listen         string         `yaml:"listen" flag:"yes" default:"127.0.0.1:8080" text:"listen" doc:"Address to listen on; port 0 picks a free port. Other machines need auth, or insecure_no_auth."`
+	PublicURL      string         `yaml:"public_url" flag:"yes" text:"base URL" doc:"URL at which clients reach the server, also in the agent card, with any path of a proxy. Default: the URL of each request."`
+	AllowedHosts   []string       `yaml:"allowed_hosts" flag:"yes" text:"host" doc:"Host names of requests beside localhost, the address and public_url. Others are refused on loopback, elsewhere once this is set."`
+	AllowedOrigins []string       `yaml:"allowed_origins" text:"origin" doc:"Origins of web pages that may call the server, and so decide."`
+	ReadOrigins    []string       `yaml:"read_origins" text:"origin" doc:"Origins of web pages that may only read."`
+	TrustedProxies []netip.Prefix `yaml:"trusted_proxies" everybody:"choose the address by which their requests are counted" doc:"Proxies whose X-Forwarded-Host, -Proto and -For count. Needs auth, or insecure_no_auth."`
 	InsecureNoAuth bool           `yaml:"insecure_no_auth" flag:"yes" doc:"Lets other machines in without authentication: every caller may send, read and approve everything."`
 	Data           string         `yaml:"data" flag:"yes" default:"./data" fill:"a folder" doc:"Folder of all files of the server."`
-	Store          string         `yaml:"store" flag:"yes" default:"bolt" form:"bolt, bolt:PATH or memory" check:"store" doc:"Where tasks are kept: bolt is tasks.db in data."`
+	Store          string         `yaml:"store" flag:"yes" default:"bolt" text:"store" doc:"Where tasks are kept: bolt is tasks.db in data."`
 
 	Log           Log           `yaml:"log"`
 	Agent         Agent         `yaml:"agent"`
@@ -42,8 +42,8 @@ type Config struct {
 	Grants       Grants                `yaml:"grants"`
 	Streams      Streams               `yaml:"streams"`
 
-	ApproveTools   []string `yaml:"approve_tools" flag:"yes" reload:"yes" form:"a pattern such as files_*" fill:"the name of a tool, or * for all" doc:"Tools whose calls all need approval; * matches any text."`
-	NoApproveTools []string `yaml:"no_approve_tools" flag:"yes" reload:"yes" form:"a pattern such as files_*" fill:"the name of a tool, or * for all" doc:"Tools that need no approval by the default of their kind. Gates, approve and declarations of a tool still ask."`
+	ApproveTools   []string `yaml:"approve_tools" flag:"yes" reload:"yes" text:"pattern" doc:"Tools whose calls all need approval; * matches any text."`
+	NoApproveTools []string `yaml:"no_approve_tools" flag:"yes" reload:"yes" text:"pattern" doc:"Tools that need no approval by the default of their kind. Gates, approve and declarations of a tool still ask."`
 	PolicyFiles    []string `yaml:"policy.files" flag:"yes" reload:"yes" fill:"a path" doc:"Files with more gates, in a list gates: (docs/policy.md). All are one policy."`
 
 	GRPC   GRPC   `yaml:"grpc"`
@@ -98,7 +98,7 @@ type Log struct {
 type Agent struct {
 	Name        string   `yaml:"name" flag:"yes" default:"a2a-server" fill:"a name" doc:"Name in the agent card. Approvals are bound to it."`
 	Description string   `yaml:"description" doc:"Description in the agent card."`
-	InputModes  []string `yaml:"input_modes" default:"text/plain,application/json" check:"media" doc:"Media types that parts of messages may have. A part without a type is accepted."`
+	InputModes  []string `yaml:"input_modes" default:"text/plain,application/json" text:"media" doc:"Media types that parts of messages may have. A part without a type is accepted."`
 }
 
 // Card configures the parts of the agent card that do not follow from the server.
@@ -133,12 +133,12 @@ type Planner struct {
 
 // LLM configures the planner llm. Limits of 0 are none.
 type LLM struct {
-	URL          string            `yaml:"url" flag:"yes" form:"a URL" check:"line" doc:"Base URL of chat completions."`
-	Model        string            `yaml:"model" flag:"yes" form:"a name" check:"line" doc:"Name of the model."`
+	URL          string            `yaml:"url" flag:"yes" form:"a URL" text:"line" doc:"Base URL of chat completions."`
+	Model        string            `yaml:"model" flag:"yes" text:"name" doc:"Name of the model."`
 	Key          Value             `yaml:"key" as:"secret" form:"{secret: NAME}" doc:"Bearer token."`
 	Header       map[string]string `yaml:"header" as:"headers" form:"texts by name" doc:"Further headers."`
 	Networks     []netip.Prefix    `yaml:"networks" doc:"Addresses of url that are not public."`
-	Instructions string            `yaml:"instructions" check:"path" doc:"System text."`
+	Instructions string            `yaml:"instructions" text:"path" doc:"System text."`
 	Reasoning    bool              `yaml:"reasoning" doc:"Shows reasoning to clients."`
 	Words        Words             `yaml:"words"`
 	Context      int               `yaml:"context" default:"32000" min:"1000" doc:"Tokens of request and answer."`
@@ -189,18 +189,17 @@ const (
 	FailCall    ProviderError = "fail"    // the call fails with the error
 )
 
-// Reloaded returns c with the tools, secrets, gates and routes of next, which a running server can
-// take over, and the names of the keys with other values in next, which it cannot. The caller
-// sets the level of its log itself.
+// Reloaded returns c with the values in next of the keys that a running server reads again, and the names of
+// other keys whose values differ in next.
 func Reloaded(c, next *Config) (merged *Config, restart []string) {
 	m := *c
-	m.PolicyFiles, m.fileGates = next.PolicyFiles, next.fileGates
-	m.Gates, m.Secrets, m.Tools, m.Notify = next.Gates, next.Secrets, next.Tools, next.Notify
-	m.ApproveTools, m.NoApproveTools = next.ApproveTools, next.NoApproveTools
-	m.origins = next.origins
-	before, after := keysOf(c), keysOf(next)
-	for i, k := range before {
-		if !k.is("reload") && !sameValue(k, after[i]) {
+	m.fileGates, m.Tools.Given, m.origins = next.fileGates, next.Tools.Given, next.origins
+	after := keysOf(next)
+	for i, k := range keysOf(&m) {
+		switch {
+		case k.tagged("reload"):
+			k.field.Set(after[i].field)
+		case !sameValue(k, after[i]):
 			restart = append(restart, k.name)
 		}
 	}

@@ -1,8 +1,9 @@
 package config
 
 import (
-	"a2a-server/approval"
 	"slices"
+
+	"a2a-server/approval"
 )
 
 // GateKeys returns the keys of a gate, for the test of the reference.
@@ -26,7 +27,7 @@ func AllToolKeys() (all []ToolKey) {
 	for _, k := range keysOf(&Tool{}) {
 		t := ToolKey{Key: public([]key{k})[0]}
 		for _, kind := range Kinds() {
-			if slices.ContainsFunc(ToolKeys(kind)[1:], func(of Key) bool { return of.Name == k.name }) {
+			if slices.ContainsFunc(ToolKeys(kind)[1:], func(shown Key) bool { return shown.Name == k.name }) {
 				t.Kinds = append(t.Kinds, kind)
 			}
 		}
@@ -48,6 +49,15 @@ func SocketKeys() []Key { return public(keysOf(&SocketUser{})) }
 
 // RouteKeys returns the keys of an entry of notify, for the test of the reference.
 func RouteKeys() []Key { return public(keysOf(&Route{})) }
+
+// Forms returns how the values of the keys of a struct are written, by their names.
+func Forms(owner any) map[string]string {
+	forms := map[string]string{}
+	for _, k := range keysOf(owner) {
+		forms[k.name] = k.form()
+	}
+	return forms
+}
 
 // Default reports whether no layer gave a value for the key.
 func (c *Config) Default(name string) bool { return c.origins[name].layer == "" }

@@ -64,16 +64,20 @@ func (l *loader) mapping(n strictyaml.Node, keys []key, prefix, what, more strin
 	return ok
 }
 
-// complete checks that an entry has the keys that it needs, and makes its paths absolute.
+// complete checks that an entry has the keys that it and its keys need, and makes its paths absolute.
 func (l *loader) complete(n strictyaml.Node, keys []key) {
 	for _, k := range keys {
 		missing := n.Below(k.name)
 		path := missing.Path()
+		for _, need := range k.needs() {
+			other, _ := find(keys, need[0])
+			l.refuseKey(l.given(path) && other.field.IsZero() && l.sound(n.Path()+"."+need[0]), path, noEffect, need[1], need[0])
+		}
 		switch {
-		case k.is("required") && !l.given(path):
+		case k.tagged("required") && !l.given(path):
 			missing.Add("is missing; write %s", k.form())
 		case k.path() == nil || l.refused[path]:
-		case k.is("required") && *k.path() == "":
+		case k.tagged("required") && *k.path() == "":
 			l.refused[path] = true
 			l.at(path, "is empty; write %s", k.form())
 		default:
@@ -107,7 +111,7 @@ func (l *loader) member(k key, m strictyaml.Member) {
 	var texts []string
 	var items []origin
 	switch {
-	case k.is("required") && n.Null():
+	case k.tagged("required") && n.Null():
 		n.Add("has no value; write %s", k.form())
 	case k.isEntries() && n.Null() && l.report.Root == "":
 		return
@@ -154,33 +158,36 @@ func (l *loader) entry(k key, n strictyaml.Node) {
 	t, isTool := v.Interface().(*Tool)
 	var elsewhere []key
 	if isTool {
-		t.Kind, isTool = kindOf(n)
+		t.Kind = kindOf(n)
 		elsewhere = t.elsewhere()
 	}
 	keys := keysOf(v.Interface())
-	switch noun := k.tag.Get("noun"); {
-	case t != nil && !isTool: // the other entries keep their places
+	setDefaults(keys)
+	switch {
+	case isTool && t.Kind == "": // the other entries keep their places
+	case !l.mapping(n, append(keys, elsewhere...), "", "a "+k.tag.Get("noun"), "; write its keys, as in "+k.tag.Get("example")):
+		return
 	default:
-		setDefaults(keys)
-		if !l.mapping(n, append(keys, elsewhere...), "", "a "+noun, "; write its keys, as in "+k.tag.Get("example")) {
-			return
-		}
-		switch entry := v.Interface().(type) {
-		case *Tool:
-			if kind, _ := entry.Kind.described(); kind.check != nil {
-				kind.check(l, entry, n)
-			}
-		case *approval.Gate:
-			checkGate(l, entry, n)
-		case *OIDC:
-			checkOIDC(l, entry, n)
-		case *SocketUser:
-			checkSocketUser(l, entry, n)
-		case *Route:
-			checkRoute(l, entry, n)
-		}
+		l.check(v.Interface(), n)
 	}
 	k.field.Set(reflect.Append(k.field, v.Elem()))
+}
+
+// check adds the problems of keys of an entry that depend on each other. It may set defaults that depend on
+// other keys.
+func (l *loader) check(entry any, n strictyaml.Node) {
+	switch entry := entry.(type) {
+	case *Tool:
+		checkTool(l, entry, n)
+	case *approval.Gate:
+		checkGate(l, entry, n)
+	case *OIDC:
+		checkOIDC(l, entry, n)
+	case *SocketUser:
+		checkSocketUser(l, entry, n)
+	case *Route:
+		checkRoute(l, entry, n)
+	}
 }
 
 // given reports whether the key at path was set, to whatever.

@@ -29,9 +29,7 @@ func checkGate(l *loader, g *approval.Gate, n strictyaml.Node) {
 		terms := g.Terms
 		l.references = append(l.references, func() { // the defaults are known then
 			for key, wrong := range wrongTimes(&terms, terms.Completed(l.config.terms())) {
-				if !l.refused[n.Path()+".escalate.after"] {
-					l.at(n.Path()+"."+key, "%s", wrong)
-				}
+				l.refuse(!l.refused[n.Path()+".escalate.after"], n.Path()+"."+key, "%s", wrong)
 			}
 		})
 	} else if !l.refused[n.Below("action").Path()] {
@@ -74,9 +72,7 @@ func (l *loader) checkGateUse(g *approval.Gate, n strictyaml.Node) {
 	}
 	for _, k := range keysOf(g) {
 		path := n.Path() + "." + k.name
-		if l.given(path) && !slices.Contains(useful, k.name) {
-			l.atKey(path, "has no effect with action %s, which never asks; remove it, or use action: ask", g.Action)
-		}
+		l.refuseKey(l.given(path) && !slices.Contains(useful, k.name), path, "has no effect with action %s, which never asks; remove it, or use action: ask", g.Action)
 	}
 }
 
@@ -113,30 +109,17 @@ func (l *loader) checkGateDeciders(g *approval.Gate, n strictyaml.Node) {
 		if l.source.Callers { // the program has its own rules for decisions
 			return
 		}
-		refuse := func(key, why string) {
-			l.at(n.Below(key).Path(), "no caller could decide: %s, or remove the line", why)
+		refuse := func(wrong bool, key, why string) {
+			l.refuse(wrong, n.Below(key).Path(), "no caller could decide: %s, or remove the line", why)
 		}
 		known := l.authenticated()
-		if terms.FourEyes && !known {
-			refuse("four_eyes", "without authentication no approver can be told apart from the requester; set auth (docs/security.md)")
-		}
-		if terms.People > 1 && !known {
-			refuse("people", "without authentication all callers are one; set auth (docs/security.md)")
-		}
-		if terms.Approvers != nil && !known {
-			refuse("approvers", "without authentication no caller is known to be an approver; set auth (docs/security.md)")
-		}
-		if !l.sound("auth.socket", "auth.default_roles", "auth.tenant") {
-			return
-		}
-		for key, given := range map[string]bool{"four_eyes": terms.FourEyes && known, "elsewhere": terms.Elsewhere} {
-			if given && !slices.ContainsFunc(l.config.Auth.Socket, l.decides) && !l.config.Auth.mayApprove() {
-				refuse(key, l.noDecider())
-			}
-		}
-		if terms.People > 1 && known && !slices.ContainsFunc(l.config.Auth.Socket, l.decides) && !l.config.Auth.mayApprove() {
-			refuse("people", "each may decide only their own calls, and no caller has the role approver; grant it in auth, such as with roles of auth.oidc")
-		}
+		refuse(terms.FourEyes && !known, "four_eyes", "without authentication no approver can be told apart from the requester; set auth (docs/security.md)")
+		refuse(terms.People > 1 && !known, "people", "without authentication all callers are one; set auth (docs/security.md)")
+		refuse(terms.Approvers != nil && !known, "approvers", "without authentication no caller is known to be an approver; set auth (docs/security.md)")
+		nobody := l.sound("auth.socket", "auth.default_roles", "auth.tenant") && !slices.ContainsFunc(l.config.Auth.Socket, l.decides) && !l.config.Auth.mayApprove()
+		refuse(nobody && terms.FourEyes && known, "four_eyes", l.noDecider())
+		refuse(nobody && terms.Elsewhere, "elsewhere", l.noDecider())
+		refuse(nobody && terms.People > 1 && known, "people", "each may decide only their own calls, and no caller has the role approver; grant it in auth, such as with roles of auth.oidc")
 	})
 }
 

@@ -42,7 +42,7 @@ func public(keys []key) []Key {
 	var all []Key
 	for _, k := range keys {
 		if form := k.form(); form != "" {
-			all = append(all, Key{Name: k.name, Value: form, Default: k.fallback(), Meaning: k.meaning(), List: k.isList(), HasFlag: k.is("flag")})
+			all = append(all, Key{Name: k.name, Value: form, Default: k.fallback(), Meaning: k.meaning(), List: k.isList(), HasFlag: k.tagged("flag")})
 		}
 	}
 	return all
@@ -55,12 +55,12 @@ func public(keys []key) []Key {
 //	default   as in a variable; without it the zero value
 //	doc       sentences for the reference
 //	form      how the value is written; without it this follows from the type and the tags below
-//	fill      a text that is not empty: the tag says what to write. It has one line, unless there is the tag lines
-//	check     the check of a text, see [key.scalar] and [checks]
+//	fill      a text with one line that is not empty: the tag says what to write
+//	text      another kind of text, see [texts]
 //	oneof     a noun, a colon and the only words that are allowed
 //	min, max  the bounds of a number, a size or a duration
 //	or        another value that a size or a duration may have: 0, or never, which is the tag never
-//	all       the check of a whole list, see [checkList]
+//	everybody the harm that every client could do if the networks had all addresses
 //	as        a value that is no text, see [loader.shape]
 //	needs     the keys without which it has no effect, as "key: why" and separated by |
 //	flag      it has a flag, as operators type it
@@ -81,11 +81,10 @@ type key struct {
 // keysOf returns the keys of a struct that is a Config, an entry of a list, or a value with keys of its own.
 func keysOf(owner any) []key {
 	all := fieldsOf(owner, "", reflect.ValueOf(owner).Elem())
-	if t, is := owner.(*Tool); is {
-		if kind, ok := t.Kind.described(); ok {
-			all = slices.DeleteFunc(all, func(k key) bool { return !k.of(string(t.Kind)) })
-			all = append([]key{{name: string(t.Kind), field: reflect.ValueOf(&t.Name).Elem(), tag: kind.tag, owner: t}}, all...)
-		}
+	if t, is := owner.(*Tool); is && t.Kind != "" {
+		kind := toolKinds[slices.Index(Kinds(), t.Kind)]
+		all = slices.DeleteFunc(all, func(k key) bool { return !k.hasKind(string(t.Kind)) })
+		all = append([]key{{name: string(t.Kind), field: reflect.ValueOf(&t.Name).Elem(), tag: kind.tag, owner: t}}, all...)
 	}
 	return all
 }
@@ -116,16 +115,16 @@ func find(keys []key, name string) (key, bool) {
 	return keys[i], true
 }
 
-// of reports whether entries of a kind have the key.
-func (k key) of(kind string) bool {
+// hasKind reports whether entries of a kind have the key.
+func (k key) hasKind(kind string) bool {
 	kinds, limited := k.tag.Lookup("kinds")
 	return !limited || slices.Contains(strings.Fields(kinds), kind)
 }
 
-func (k key) is(tag string) bool { return k.tag.Get(tag) != "" }
-func (k key) isShape() bool      { return k.is("as") }
-func (k key) isEntries() bool    { return k.is("noun") }
-func (k key) isList() bool       { return k.field.Kind() == reflect.Slice && !k.isShape() && !k.isEntries() }
+func (k key) tagged(tag string) bool { return k.tag.Get(tag) != "" }
+func (k key) isShape() bool          { return k.tagged("as") }
+func (k key) isEntries() bool        { return k.tagged("noun") }
+func (k key) isList() bool           { return k.field.Kind() == reflect.Slice && !k.isShape() && !k.isEntries() }
 
 // onlyInFile reports whether k can be set neither in a variable nor in a flag.
 func (k key) onlyInFile() bool { return k.isEntries() || k.isShape() }
@@ -142,10 +141,17 @@ func (k key) gate() *approval.Gate {
 // path returns the path of a file or a folder that k is; nil: it is none. In the configuration file it is
 // relative to the folder of that file, elsewhere to the working directory.
 func (k key) path() *string {
-	if k.tag.Get("check") != "path" {
+	if k.tag.Get("text") != "path" {
 		return nil
 	}
-	return k.field.Addr().Interface().(*string)
+	to, _ := k.field.Addr().Interface().(*string)
+	return to
+}
+
+// ofSeveral reports whether k is of an entry with several tools.
+func (k key) ofSeveral() bool {
+	t, is := k.owner.(*Tool)
+	return is && t.Kind.Prefixes()
 }
 
 // fallback returns the default, as it is written.
@@ -157,7 +163,7 @@ func (k key) fallback() string {
 }
 
 func (k key) meaning() string {
-	if k.is("required") {
+	if k.tagged("required") {
 		return "Required. " + k.tag.Get("doc")
 	}
 	return k.tag.Get("doc")
@@ -167,7 +173,7 @@ func (k key) meaning() string {
 func (k key) form() string {
 	form := k.tag.Get("form")
 	switch {
-	case k.onlyInFile() || k.isList() && strings.Contains(form, "list"):
+	case k.onlyInFile() || form != "":
 		return form
 	case k.isList():
 		return "a list, each " + k.scalar(reflect.New(k.field.Type().Elem()).Elem()).Form()
@@ -198,45 +204,26 @@ func (k key) scalar(v reflect.Value) setting.Value {
 	case *int:
 		return setting.Count(to, int(k.bound("min", 0)), int(k.bound("max", setting.Unlimited)))
 	case *int64:
-		return setting.Size(to, k.bound("min", 0), k.bound("max", 1<<44), k.is("or"))
+		return setting.Size(to, k.bound("min", 0), k.bound("max", 1<<44), k.tagged("or"))
 	case *time.Duration:
-		if k.is("or") {
+		if k.tagged("or") {
 			return setting.Deadline(to, time.Duration(k.bound("never", 0)))
 		}
 		return setting.Duration(to, time.Duration(k.bound("min", 0)))
 	case *netip.Prefix:
 		return setting.Network(to)
 	}
-	to := v.Addr().Convert(reflect.TypeFor[*string]()).Interface().(*string)
+	to, _ := v.Addr().Convert(reflect.TypeFor[*string]()).Interface().(*string)
 	if listed != "" {
 		return setting.Choice(to, noun, words...)
 	}
-	check, fill := k.tag.Get("check"), k.tag.Get("fill")
-	switch check {
-	case "path":
-		return setting.Text(to, "a path", setting.OneLine)
-	case "listen":
-		return setting.Listen(to)
-	case "base URL":
-		return setting.BaseURL(to)
-	case "host":
-		return setting.Host(to)
-	case "origin":
-		return setting.Origin(to)
-	case "media":
-		return setting.MediaRange(to)
+	if kind, has := k.tag.Lookup("text"); has {
+		return texts[kind](to) // TestReference panics at another word
 	}
-	var all []func(string) error
-	if fill != "" {
-		all = append(all, setting.NotEmpty(fill))
+	if fill := k.tag.Get("fill"); fill != "" {
+		return setting.Text(to, fill, setting.NotEmpty(fill), setting.OneLine)
 	}
-	if fill != "" && !k.is("lines") {
-		all = append(all, setting.OneLine)
-	}
-	if checks[check] != nil {
-		all = append(all, checks[check])
-	}
-	return setting.Text(to, cmp.Or(k.tag.Get("form"), fill, "a text"), all...)
+	return setting.Text(to, "a text")
 }
 
 // bound returns the number, size or duration in a tag; none: there is no such tag.
@@ -303,7 +290,7 @@ func (k key) setList(texts []string, wrong func(item int, err error)) {
 			wrong(i, err)
 		}
 	}
-	err := checkList(k.tag.Get("all"), all.Interface())
+	err := checkList(k.tag.Get("everybody"), all.Interface())
 	switch {
 	case len(texts) == 0 && k.fallback() != "":
 		wrong(-1, fmt.Errorf("is empty; write at least one entry, or remove the line for %s", strings.ReplaceAll(k.fallback(), ",", " and ")))
@@ -322,7 +309,7 @@ func (k key) setList(texts []string, wrong func(item int, err error)) {
 // setDefaults sets every variable to its default.
 func setDefaults(keys []key) {
 	for _, k := range keys {
-		if k.is("default") {
+		if k.tagged("default") {
 			k.set(k.split(k.fallback()), func(_ int, err error) { panic("the default of " + k.name + ": " + err.Error()) })
 		}
 	}
@@ -344,7 +331,7 @@ func (k key) entries() (all, blank [][]key) {
 	for i := range k.field.Len() {
 		entry, none := k.field.Index(i).Addr().Interface(), reflect.New(k.field.Type().Elem()).Interface()
 		if t, is := entry.(*Tool); is {
-			none.(*Tool).Kind = t.Kind
+			none = &Tool{Kind: t.Kind}
 			setDefaults(keysOf(none))
 		}
 		all, blank = append(all, keysOf(entry)), append(blank, keysOf(none))

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -26,95 +27,58 @@ const (
 	KindBuiltin Kind = "builtin"
 )
 
-// toolKind describes a kind. A new kind is a row in [toolKinds], and the fields of [Tool] that list it in
-// their tag kinds; internal/toolset makes its tools.
+// toolKind describes a kind. A new kind is a row in [toolKinds], the fields of [Tool] that list it in
+// their tag kinds, and rules in [checkTool]; internal/toolset makes its tools.
 type toolKind struct {
 	name Kind
 	tag  reflect.StructTag // of the key that names an entry
-	// check adds the problems of keys that depend on each other. It may set defaults that depend
-	// on other keys. nil: no check is needed.
-	check func(l *loader, t *Tool, n strictyaml.Node)
-	// prefixes says that the tools of an entry are called after it, as files_read_file.
-	prefixes bool
 }
 
-// toolKinds returns all kinds, in the order of the reference.
-func toolKinds() []toolKind {
-	return []toolKind{
-		{KindCommand, `required:"yes" form:"a name" check:"tool" doc:"Name of a tool that runs a program."`, checkCommand, false},
-		{KindMCP, `required:"yes" form:"a name" check:"tool" doc:"Name of an MCP server, with which its tools begin: files_read_file."`, checkMCP, true},
-		{KindHTTP, `required:"yes" form:"a name" check:"tool" doc:"Name of a tool that sends a request."`, checkHTTP, false},
-		{KindOpenAPI, `required:"yes" form:"a name" check:"tool" doc:"Name of a document, with which its tools begin: pets_listPets."`, checkOpenAPI, true},
-		{KindAgent, `required:"yes" form:"a name" check:"tool" doc:"Name of a tool that is a remote A2A agent."`, checkAgent, false},
-		{KindSearch, `required:"yes" form:"a name" check:"tool" doc:"Name of a tool that searches documents by their words."`, checkSearch, false},
-		{KindAsk, `required:"yes" form:"a name" check:"tool" doc:"Name of a function that the calling agent runs itself, once its call is approved here."`, checkOptional, false},
-		{KindBuiltin, `required:"yes" oneof:"a set of built-in tools: demo, ask_user, request_approval, finish, escalate" doc:"demo has echo, stream and transfer_money; ask_user and request_approval let a planner ask a person; with finish and escalate a model ends its task."`, nil, false},
-	}
+// toolKinds are all kinds, in the order of the reference.
+var toolKinds = []toolKind{
+	{KindCommand, `required:"yes" text:"tools" doc:"Name of a tool that runs a program."`},
+	{KindMCP, `required:"yes" text:"tools" doc:"Name of an MCP server, with which its tools begin: files_read_file."`},
+	{KindHTTP, `required:"yes" text:"tools" doc:"Name of a tool that sends a request."`},
+	{KindOpenAPI, `required:"yes" text:"tools" doc:"Name of a document, with which its tools begin: pets_listPets."`},
+	{KindAgent, `required:"yes" text:"tools" doc:"Name of a tool that is a remote A2A agent."`},
+	{KindSearch, `required:"yes" text:"tools" doc:"Name of a tool that searches documents by their words."`},
+	{KindAsk, `required:"yes" text:"tools" doc:"Name of a function that the calling agent runs itself, once its call is approved here."`},
+	{KindBuiltin, `required:"yes" oneof:"a set of built-in tools: demo, ask_user, request_approval, finish, escalate" doc:"demo has echo, stream and transfer_money; ask_user and request_approval let a planner ask a person; with finish and escalate a model ends its task."`},
 }
 
 // Kinds returns all kinds, in the order of the reference.
 func Kinds() []Kind {
-	return lists.Map(toolKinds(), func(k toolKind) Kind { return k.name })
-}
-
-// described returns the description of k; ok is false if there is no such kind.
-func (k Kind) described() (_ toolKind, ok bool) {
-	all := toolKinds()
-	i := slices.IndexFunc(all, func(t toolKind) bool { return t.name == k })
-	if i < 0 {
-		return toolKind{}, false
-	}
-	return all[i], true
+	return lists.Map(toolKinds, func(k toolKind) Kind { return k.name })
 }
 
 // Prefixes reports whether the tools of an entry are called after it, as files_read_file.
-func (k Kind) Prefixes() bool {
-	described, _ := k.described()
-	return described.prefixes
-}
+func (k Kind) Prefixes() bool { return k == KindMCP || k == KindOpenAPI }
 
-// kindOf returns the kind of an entry of tools: the kind whose name is a key of the entry.
+// kindOf returns the kind of an entry of tools: the kind whose name is a key of the entry; "": it has no kind.
 // command gives way to mcp, which has a key command.
-func kindOf(n strictyaml.Node) (Kind, bool) {
-	if !n.IsMapping() {
-		n.Expected("a tool", "; write its keys, as in - command: deploy")
-		return "", false
+func kindOf(n strictyaml.Node) Kind {
+	names, known := n.Names(), lists.Map(toolKinds, func(k toolKind) string { return string(k.name) })
+	found := slices.DeleteFunc(slices.Clone(known), func(name string) bool { return !slices.Contains(names, name) })
+	if slices.Contains(found, string(KindMCP)) {
+		found = slices.DeleteFunc(found, func(name string) bool { return name == string(KindCommand) })
 	}
-	names := n.Names()
-	var known []string
-	var named, found []Kind
-	for _, k := range Kinds() {
-		known = append(known, string(k))
-		if slices.Contains(names, string(k)) {
-			named = append(named, k)
-		}
-	}
-	for _, k := range named {
-		if !slices.ContainsFunc(named, func(other Kind) bool { return other != k && other.has(string(k)) }) {
-			found = append(found, k)
-		}
+	hint := ""
+	for _, name := range names {
+		hint = cmp.Or(hint, suggest.DidYouMean(name, "", known))
 	}
 	switch {
+	case !n.IsMapping():
+		n.Expected("a tool", "; write its keys, as in - command: deploy")
 	case len(found) == 1:
-		return found[0], true
+		return Kind(found[0])
 	case len(found) > 1:
 		n.Add("is both %s and %s; an entry has one kind, so make it two entries", found[0], found[1])
-		return "", false
+	case hint != "":
+		n.Add("has no kind%s", hint)
+	default:
+		n.Add("has no kind; begin it with %s, as in - command: deploy", strings.Join(known[:len(known)-1], ", ")+" or "+known[len(known)-1])
 	}
-	for _, name := range names {
-		if hint := suggest.DidYouMean(name, "", known); hint != "" {
-			n.Add("has no kind%s", hint)
-			return "", false
-		}
-	}
-	n.Add("has no kind; begin it with %s, as in - command: deploy", strings.Join(known[:len(known)-1], ", ")+" or "+known[len(known)-1])
-	return "", false
-}
-
-// has reports whether entries of the kind have a key of this name.
-func (k Kind) has(name string) bool {
-	_, has := find(keysOf(&Tool{Kind: k}), name)
-	return has
+	return ""
 }
 
 // elsewhere returns the keys that only other kinds have, so that problems name these kinds.

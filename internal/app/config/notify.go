@@ -2,7 +2,6 @@ package config
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"net/mail"
 	"net/netip"
@@ -32,13 +31,13 @@ const maxRoutes = 50
 
 // Route is an entry of notify. It has the fields of its kind; those of other kinds are zero.
 type Route struct {
-	Name      string         `yaml:"name" required:"yes" form:"a name" check:"route name" doc:"Unique name, for gates."`
+	Name      string         `yaml:"name" required:"yes" text:"route name" doc:"Unique name, for gates."`
 	Kind      RouteKind      `yaml:"kind" required:"yes" oneof:"a kind of route: webhook, slack, smtp" doc:"webhook posts JSON (Standard Webhooks)."`
-	URL       Secretive      `yaml:"url" kinds:"webhook slack" needed:"yes" as:"URL or place" form:"a URL, {env: NAME} or {file: PATH}" doc:"Of webhook and slack, whose URL is a secret."`
-	Secret    Secretive      `yaml:"secret" kinds:"webhook" needed:"yes" as:"place" form:"{env: NAME} or {file: PATH}" doc:"Signs a webhook: whsec_ and base64."`
+	URL       Value          `yaml:"url" kinds:"webhook slack" needed:"yes" as:"URL or place" form:"a URL, {env: NAME} or {file: PATH}" doc:"Of webhook and slack, whose URL is a secret."`
+	Secret    Value          `yaml:"secret" kinds:"webhook" needed:"yes" as:"place" form:"{env: NAME} or {file: PATH}" doc:"Signs a webhook: whsec_ and base64."`
 	Networks  []netip.Prefix `yaml:"networks" kinds:"webhook slack" doc:"Addresses of url that are not public."`
 	SMTP      SMTP           `yaml:"smtp"`
-	To        []string       `yaml:"to" kinds:"smtp" needed:"yes" form:"a recipient" check:"mail" doc:"Recipients of mails."`
+	To        []string       `yaml:"to" kinds:"smtp" needed:"yes" text:"mail" doc:"Recipients of mails."`
 	Requester bool           `yaml:"requester" kinds:"smtp" doc:"Mails the requester, at a verified address."`
 	Events    []string       `yaml:"events" default:"asked,reminded" oneof:"an event: asked, reminded, escalated, resolved" doc:"New approvals, reminders, escalations, or the ends of approvals."`
 	All       bool           `yaml:"all" doc:"Announces all approvals."`
@@ -47,33 +46,16 @@ type Route struct {
 
 // SMTP is a server for mail.
 type SMTP struct {
-	Host     string    `yaml:"host" kinds:"smtp" needed:"yes" form:"a name" check:"line" doc:"Server for mail."`
-	Port     int       `yaml:"port" default:"0" max:"65535" doc:"0: 587, 465 with tls, 25 with none."`
-	TLS      string    `yaml:"tls" default:"starttls" oneof:"a form of TLS: starttls, tls, none" doc:"Encryption."`
-	User     string    `yaml:"user" form:"a name" check:"line" doc:"User of the server."`
-	Password Secretive `yaml:"password" as:"place" form:"{env: NAME} or {file: PATH}" doc:"Password of the user."`
-	From     string    `yaml:"from" kinds:"smtp" needed:"yes" form:"an address" check:"mail or nothing" doc:"Sender of mails."`
-}
-
-// Secretive is a text, or the place of a secret.
-type Secretive struct {
-	Text string
-	At   Secret // zero: the value is Text
-}
-
-// IsZero reports whether s was not given.
-func (s Secretive) IsZero() bool { return s == Secretive{} }
-
-// MarshalJSON writes s as the file has it.
-func (s Secretive) MarshalJSON() ([]byte, error) {
-	if s.At != (Secret{}) {
-		return json.Marshal(s.At)
-	}
-	return json.Marshal(s.Text)
+	Host     string `yaml:"host" kinds:"smtp" needed:"yes" text:"name" doc:"Server for mail."`
+	Port     int    `yaml:"port" default:"0" max:"65535" doc:"0: 587, 465 with tls, 25 with none."`
+	TLS      string `yaml:"tls" default:"starttls" oneof:"a form of TLS: starttls, tls, none" doc:"Encryption."`
+	User     string `yaml:"user" text:"name" doc:"User of the server."`
+	Password Value  `yaml:"password" as:"place" form:"{env: NAME} or {file: PATH}" doc:"Password of the user."`
+	From     string `yaml:"from" kinds:"smtp" needed:"yes" text:"sender" doc:"Sender of mails."`
 }
 
 // placed reads the place of a secret, and never the secret itself.
-func placed(l *loader, n strictyaml.Node) (s Secretive) {
+func placed(l *loader, n strictyaml.Node) (s Value) {
 	if !n.IsMapping() { // the value may be the secret itself
 		n.Add("is not where the secret is; write that, as in {file: /run/secrets/ops} or {env: OPS}, and never the secret itself")
 		return s
@@ -84,11 +66,11 @@ func placed(l *loader, n strictyaml.Node) (s Secretive) {
 }
 
 // urlOrPlaced reads a URL, or the place of one.
-func urlOrPlaced(l *loader, n strictyaml.Node) (s Secretive) {
+func urlOrPlaced(l *loader, n strictyaml.Node) (s Value) {
 	if n.IsMapping() {
 		return placed(l, n)
 	}
-	s.Text = text(n, func(text string) error {
+	s.Text = readText(n, func(text string) error {
 		u, err := url.Parse(text)
 		if err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && u.Scheme != "http" {
 			return fmt.Errorf("is not a URL; write it as https://ops.example.com/hook, or where it is, as in {file: PATH}")
@@ -123,29 +105,19 @@ func checkRoute(l *loader, r *Route, n strictyaml.Node) {
 	}
 	for _, k := range keysOf(r) {
 		path := n.Path() + "." + k.name
-		switch has := k.of(string(r.Kind)); {
-		case has && k.is("needed") && k.field.IsZero() && !l.refused[path] && (k.name != "to" || !r.Requester):
+		switch has := k.hasKind(string(r.Kind)); {
+		case has && k.tagged("needed") && k.field.IsZero() && !l.refused[path] && (k.name != "to" || !r.Requester):
 			l.at(n.Below("kind").Path(), "%s needs %s", r.Kind, k.name)
 		case !has && l.given(path):
 			l.at(path, "is of no use to a route of the kind %s; remove it", r.Kind)
 		}
 	}
-	if r.Kind == RouteSlack && r.URL.Text != "" {
-		l.at(n.Below("url").Path(), "is a secret of Slack's; write where it is, as in {file: PATH}")
-	}
-	if r.Requester && len(r.To) > 0 {
-		l.at(n.Below("to").Path(), "and requester exclude each other; write a route for each")
-	}
-	if r.Requester && (slices.Contains(r.Events, "reminded") || slices.Contains(r.Events, "escalated")) && l.given(n.Path()+".events") {
-		l.at(n.Below("events").Path(), "has no effect for reminded and escalated, which requesters do not get; write asked or resolved")
-	}
-	if r.Requester && !l.given(n.Path()+".events") {
-		l.at(n.Below("requester").Path(), "needs events; write [resolved] to tell how an approval has ended")
-	}
+	l.refuse(r.Kind == RouteSlack && r.URL.Text != "", n.Below("url").Path(), "is a secret of Slack's; write where it is, as in {file: PATH}")
+	l.refuse(r.Requester && len(r.To) > 0, n.Below("to").Path(), "and requester exclude each other; write a route for each")
+	l.refuse(r.Requester && (slices.Contains(r.Events, "reminded") || slices.Contains(r.Events, "escalated")) && l.given(n.Path()+".events"), n.Below("events").Path(), "has no effect for reminded and escalated, which requesters do not get; write asked or resolved")
+	l.refuse(r.Requester && !l.given(n.Path()+".events"), n.Below("requester").Path(), "needs events; write [resolved] to tell how an approval has ended")
 	user, password := n.Path()+".smtp.user", n.Path()+".smtp.password"
-	if (r.SMTP.User == "") != r.SMTP.Password.IsZero() && !l.refused[user] && !l.refused[password] {
-		l.at(n.Below("kind").Path(), "smtp.user and smtp.password belong together; write both or none")
-	}
+	l.refuse((r.SMTP.User == "") != (r.SMTP.Password == Value{}) && !l.refused[user] && !l.refused[password], n.Below("kind").Path(), "smtp.user and smtp.password belong together; write both or none")
 }
 
 // checkGateRoutes refuses the names of routes that do not exist: nobody would be told.

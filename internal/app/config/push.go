@@ -19,7 +19,7 @@ type Push struct {
 	Networks      []netip.Prefix `yaml:"networks" needs:"push.enabled" doc:"Further allowed addresses. Prefer this to push.allow_private."`
 	Ports         []int          `yaml:"ports" min:"1" max:"65535" needs:"push.enabled" doc:"The only ports that are allowed. Default: all."`
 	NAT64         []netip.Prefix `yaml:"nat64" needs:"push.enabled" doc:"Prefixes of translated IPv4 addresses (RFC 6052), beside 64:ff9b::/96."`
-	CA            string         `yaml:"ca" check:"path" needs:"push.enabled" doc:"Authorities of webhooks beside the system's, in PEM."`
+	CA            string         `yaml:"ca" text:"path" needs:"push.enabled" doc:"Authorities of webhooks beside the system's, in PEM."`
 	JWT           bool           `yaml:"jwt" needs:"push.enabled | public_url: receivers could not find the keys of the tokens" doc:"Signs a token (JWT, ES256) for webhooks without authentication. Needs public_url."`
 	Timeout       time.Duration  `yaml:"timeout" default:"15s" min:"1s" doc:"How long a webhook may take to answer, at most 30s."`
 }
@@ -27,9 +27,7 @@ type Push struct {
 // checkPush checks the keys of push that depend on each other.
 func checkPush(l *loader) {
 	p := &l.config.Push
-	if p.Timeout > maxPushTimeout && l.sound("push.timeout") {
-		l.at("push.timeout", "%s is too long; write at most %s", p.Timeout, maxPushTimeout)
-	}
+	l.refuse(p.Timeout > maxPushTimeout && l.sound("push.timeout"), "push.timeout", "%s is too long; write at most %s", p.Timeout, maxPushTimeout)
 	for _, n := range p.NAT64 {
 		if !isNAT64(n) && l.sound("push.nat64") {
 			l.at("push.nat64", "%s is not a prefix of RFC 6052; write an IPv6 prefix of 32, 40, 48, 56, 64 or 96 bits", quote(n.String()))

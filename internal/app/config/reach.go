@@ -10,17 +10,15 @@ import (
 
 // GRPC says where the server speaks gRPC.
 type GRPC struct {
-	Listen     string `yaml:"listen" flag:"yes" form:"host:port" check:"address" doc:"Address for gRPC. Default: no gRPC."`
-	PublicURL  string `yaml:"public_url" form:"host:port" check:"address" doc:"Where clients reach gRPC. Default: the card's host, and the port of grpc.listen."`
+	Listen     string `yaml:"listen" flag:"yes" text:"address" doc:"Address for gRPC. Default: no gRPC."`
+	PublicURL  string `yaml:"public_url" text:"address" doc:"Where clients reach gRPC. Default: the card's host, and the port of grpc.listen."`
 	Reflection bool   `yaml:"reflection" doc:"Lets authenticated clients list the services."`
 }
 
 // checkGRPC checks the keys of grpc that depend on each other.
 func checkGRPC(l *loader) {
 	c := l.config
-	if c.GRPC.Listen != "" && c.GRPC.Listen == c.Listen && l.sound("grpc.listen", "listen") && !freePort(c.Listen) {
-		l.at("grpc.listen", "%s is the address of listen, too; gRPC needs a port of its own", quote(c.GRPC.Listen))
-	}
+	l.refuse(c.GRPC.Listen != "" && c.GRPC.Listen == c.Listen && l.sound("grpc.listen", "listen") && !freePort(c.Listen), "grpc.listen", "%s is the address of listen, too; gRPC needs a port of its own", quote(c.GRPC.Listen))
 }
 
 // freePort reports whether the system picks the port of an address.
@@ -52,9 +50,7 @@ func checkReach(l *loader) {
 		{"grpc.public_url", c.GRPC.PublicURL != "" && !setting.Loopback(c.GRPC.PublicURL), "clients on other machines use " + quote(c.GRPC.PublicURL) + ", and there is no authentication" + proxied},
 		{"trusted_proxies", len(c.TrustedProxies) > 0, "a proxy lets other machines in, and there is no authentication" + proxied},
 	} {
-		if k.public && l.sound(k.name, "insecure_no_auth") {
-			l.at(k.name, "%s", k.why)
-		}
+		l.refuse(k.public && l.sound(k.name, "insecure_no_auth"), k.name, "%s", k.why)
 	}
 }
 

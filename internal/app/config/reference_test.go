@@ -8,8 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"a2a-server/approval"
 	"a2a-server/internal/app/config"
 	"a2a-server/internal/golden"
+	"a2a-server/internal/lists"
 )
 
 func docs(name string) string { return filepath.Join("..", "..", "..", "docs", name) }
@@ -147,6 +149,29 @@ func TestKeys(t *testing.T) {
 	for _, want := range []string{"log-level", "limits-tool-timeout", "insecure-no-auth", "A2A_SERVER_LIMITS_TOOL_TIMEOUT", "A2A_SERVER_LISTEN"} {
 		if !slices.Contains(flags, want) && !slices.Contains(variables, want) {
 			t.Errorf("there is no %s", want)
+		}
+	}
+}
+
+// TestTagsOfApproval compares the words and bounds in the tags of package approval with the package's own.
+func TestTagsOfApproval(t *testing.T) {
+	t.Parallel()
+	gate, who, grants := config.Forms(&approval.Gate{}), config.Forms(&approval.Who{}), config.Forms(&approval.GrantTerms{})
+	words := func(all ...string) string {
+		return strings.Join(all[:len(all)-1], ", ") + " or " + all[len(all)-1]
+	}
+	text := func(word any) string { return fmt.Sprint(word) }
+	states := words(lists.Map(approval.WaitingStates(), func(w approval.WaitingState) string { return text(w) })...)
+	for got, want := range map[string]string{
+		gate["waiting_state"]:                           states,
+		config.Forms(&config.Config{})["waiting_state"]: states,
+		gate["people"]:                                  fmt.Sprintf("a number from 1 to %d", approval.MaxPeople),
+		grants["uses"]:                                  fmt.Sprintf("a number from 1 to %d", approval.MaxGrantUses),
+		grants["scopes"]:                                "a list, each " + words(lists.Map(approval.GrantScopes(), func(s approval.GrantScope) string { return text(s) })...),
+		who["annotations"]:                              "a list, each " + words(approval.AnnotationWords()...),
+	} {
+		if got != want {
+			t.Errorf("the tag says %q, want %q", got, want)
 		}
 	}
 }

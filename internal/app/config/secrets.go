@@ -15,20 +15,24 @@ import (
 // Secret says where a secret is kept: in an environment variable, or in a file. A Config
 // never holds the secret itself.
 type Secret struct {
-	Env  string `json:"env,omitempty" yaml:"env" form:"the name of an environment variable" check:"variable" doc:"Variable of the server that has the secret."`
-	File string `json:"file,omitempty" yaml:"file" check:"path" doc:"File that has the secret, at most 64 KiB, mode 0640 or less."`
+	Env  string `json:"env,omitempty" yaml:"env" text:"variable" doc:"Variable of the server that has the secret."`
+	File string `json:"file,omitempty" yaml:"file" text:"path" doc:"File that has the secret, at most 64 KiB, mode 0640 or less."`
 }
 
 // Value is a text, or the whole of a secret.
 type Value struct {
 	Text   string
-	Secret string `yaml:"secret" required:"yes" fill:"the name of a secret"` // its name; "": the value is Text
+	Secret string `yaml:"secret" required:"yes" fill:"the name of a secret"` // its name; "": it has none
+	At     Secret // its place, without a name; zero: there is none
 }
 
 // MarshalJSON writes v as the file has it.
 func (v Value) MarshalJSON() ([]byte, error) {
-	if v.Secret != "" {
+	switch {
+	case v.Secret != "":
 		return json.Marshal(map[string]string{"secret": v.Secret})
+	case v.At != (Secret{}):
+		return json.Marshal(v.At)
 	}
 	return json.Marshal(v.Text)
 }

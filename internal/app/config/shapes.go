@@ -90,7 +90,7 @@ func (l *loader) shaped(k key, n strictyaml.Node) any {
 	case "for":
 		return audienceOf(l, n)
 	case "approve":
-		return approveOf(n, k.owner.(*Tool).Kind.Prefixes())
+		return approveOf(l, n, k.ofSeveral())
 	case "argv":
 		return argv(l, n)
 	case "schemas":
@@ -111,12 +111,31 @@ func (l *loader) shaped(k key, n strictyaml.Node) any {
 
 // shapeText returns the value of such a key as JSON that is YAML, too.
 func shapeText(k key) string {
+	where := strings.TrimPrefix(k.tag.Get("as"), "roles ") // claim or header
 	switch v := k.field.Interface().(type) {
 	case *approval.GrantTerms:
 		return grantsText(v)
+	case From:
+		switch {
+		case v.Name != "":
+			return jsonText(k.name, map[string]string{where: v.Name})
+		case v.Text == "":
+			return "null"
+		}
+		return jsonText(k.name, v.Text)
+	case RolesFrom:
+		if v.Name != "" {
+			return jsonText(k.name, map[string]any{where: v.Name, "map": v.Map})
+		}
+		return jsonText(k.name, v.Fixed)
 	case Approve:
-		if words := map[string]string{"true": "all", "false": "none"}; v.Given && len(v.Names) == 0 && k.owner.(*Tool).Kind.Prefixes() {
-			return words[jsonText(k.name, v)]
+		switch all := slices.Contains(v, "*"); {
+		case v != nil && !k.ofSeveral():
+			return strconv.FormatBool(all)
+		case all:
+			return "all"
+		case v != nil && len(v) == 0:
+			return "none"
 		}
 	}
 	return jsonText(k.name, k.field.Interface())
@@ -148,22 +167,22 @@ func argv(l *loader, n strictyaml.Node) []string {
 	return all
 }
 
-// text reads a text that passes all checks.
-func text(n strictyaml.Node, checks ...func(string) error) (text string) {
+// readText reads a text that passes all checks.
+func readText(n strictyaml.Node, checks ...func(string) error) (text string) {
 	n.Into(setting.Text(&text, "", checks...))
 	return text
 }
 
-// texts reads a list of texts that pass all checks; nil: it is no list. what and more are for
+// readTexts reads a list of texts that pass all checks; nil: it is no list. what and more are for
 // [strictyaml.Node.Expected].
-func texts(n strictyaml.Node, what, more string, checks ...func(string) error) []string {
+func readTexts(n strictyaml.Node, what, more string, checks ...func(string) error) []string {
 	items, ok := n.Items(what, more)
 	if !ok {
 		return nil
 	}
 	all := []string{}
 	for _, item := range items {
-		all = append(all, text(item, checks...))
+		all = append(all, readText(item, checks...))
 	}
 	return all
 }
@@ -262,24 +281,27 @@ const onlyHeaders = "a secret goes into a header, as in header: {Authorization: 
 
 // approveOf reads the tools that need approval: the named tools of an entry that has several,
 // or its only tool.
-func approveOf(n strictyaml.Node, several bool) Approve {
+func approveOf(l *loader, n strictyaml.Node, several bool) Approve {
 	yes, no, form := "true", "false", "true or false"
 	if several {
 		yes, no, form = "all", "none", "all, none, or a list of names"
 	}
 	text, is := n.Scalar()
 	switch {
-	case is && (strings.EqualFold(text, yes) || strings.EqualFold(text, no)):
-		return Approve{Given: true, All: strings.EqualFold(text, yes)}
+	case is && strings.EqualFold(text, yes):
+		return Approve{"*"}
+	case is && strings.EqualFold(text, no):
+		return Approve{}
 	case is || n.Null() || !several:
 		n.Expected(form, "")
-		return Approve{}
+		return nil
 	}
-	names := texts(n, form, "")
+	names := readTexts(n, form, "")
 	if names != nil && len(names) == 0 {
 		n.Add("is an empty list; write none, if no tool has to be approved")
 	}
-	return Approve{Given: true, Names: names}
+	l.refuseKey(slices.Contains(names, "*"), n.Path(), noName)
+	return names
 }
 
 func audienceOf(l *loader, n strictyaml.Node) *For {
@@ -352,6 +374,6 @@ var aDigest = matching(`^[0-9A-Fa-f]{64}$`, "%s is not a digest; copy the 64 hex
 
 func pinsOf(n strictyaml.Node) map[string]string {
 	return byName(n, "digests", "read_file: 3f2a…", anyName, func(n strictyaml.Node) string {
-		return strings.ToLower(text(n, aDigest))
+		return strings.ToLower(readText(n, aDigest))
 	})
 }

@@ -42,7 +42,7 @@ func (s *shower) keys(all []key, begin, indent, path string) {
 		at := s.origins[path+k.name]
 		start := begin + strings.Repeat("  ", len(in))
 		switch {
-		case k.is("unset") && at == (origin{}):
+		case k.tagged("unset") && at == (origin{}):
 			fmt.Fprintf(&s.out, "# %s is not set: %s\n", k.name, k.tag.Get("unset"))
 		case !k.isEntries():
 			fmt.Fprintf(&s.out, "%s%s: %s # %s\n", start, name, k.value(), at)

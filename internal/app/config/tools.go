@@ -1,7 +1,6 @@
 package config
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"net/netip"
@@ -27,36 +26,36 @@ type Tool struct {
 	Kind Kind
 	Name string // of the tool; the prefix of tools without "_" if there may be several; or which built-in tools
 
-	Description string            `yaml:"description" kinds:"command http search ask" required:"yes" form:"a text" fill:"what the tool does" lines:"yes" doc:"Effect of the tool."`
+	Description string            `yaml:"description" kinds:"command http search ask" required:"yes" text:"purpose" doc:"Effect of the tool."`
 	About       string            `yaml:"description" kinds:"agent" doc:"Purpose of the agent. Default: that of the card."`
 	Run         []string          `yaml:"run" kinds:"command" required:"yes" as:"argv" form:"a list of texts" doc:"Program and arguments, without a shell; {name} is an argument of the call, {{ a brace."`
 	Command     []string          `yaml:"command" kinds:"mcp" as:"argv" form:"a list of texts" doc:"Program of a server that speaks MCP over stdio. Write this or url."`
 	URL         string            `yaml:"url" kinds:"mcp" fill:"a URL" doc:"Server that speaks MCP over streamable HTTP."`
-	Request     string            `yaml:"request" kinds:"http" required:"yes" form:"METHOD URL" check:"request" doc:"{name} is an argument of the call, as part of a segment of the path or of a value of the query."`
-	Spec        string            `yaml:"spec" kinds:"openapi" required:"yes" check:"path" doc:"OpenAPI document, 3.0 or 3.1, without external references."`
+	Request     string            `yaml:"request" kinds:"http" required:"yes" text:"request" doc:"{name} is an argument of the call, as part of a segment of the path or of a value of the query."`
+	Spec        string            `yaml:"spec" kinds:"openapi" required:"yes" text:"path" doc:"OpenAPI document, 3.0 or 3.1, without external references."`
 	Server      string            `yaml:"server" kinds:"openapi" required:"yes" fill:"a URL such as https://pets.example.com/v1" doc:"Base URL of the requests; the document's servers are not used."`
 	Card        string            `yaml:"card" kinds:"agent" required:"yes" form:"a URL" fill:"the URL of the agent's card" doc:"URL of the agent's card. The agent must have the same origin."`
 	Bearer      string            `yaml:"auth.bearer.secret" kinds:"agent" form:"the name of a secret" doc:"Secret that is sent as bearer token."`
-	Folder      string            `yaml:"folder" kinds:"search" check:"path" doc:"Folder whose files are searched, with those below it. Write this, folders or memory."`
+	Folder      string            `yaml:"folder" kinds:"search" text:"path" doc:"Folder whose files are searched, with those below it. Write this, folders or memory."`
 	Folders     []string          `yaml:"folders" kinds:"search" fill:"a path" doc:"Several folders; paths of results begin with the folder's name."`
 	Memory      bool              `yaml:"memory" kinds:"search" doc:"Searches the caller's earlier tasks of the context instead."`
-	Extensions  []string          `yaml:"extensions" kinds:"search" default:"md,markdown,txt,html,htm,json" form:"an extension such as md" check:"extension" doc:"Extensions of the files that are searched."`
+	Extensions  []string          `yaml:"extensions" kinds:"search" default:"md,markdown,txt,html,htm,json" text:"extension" doc:"Extensions of the files that are searched."`
 	Refresh     time.Duration     `yaml:"refresh" kinds:"search" default:"10s" min:"1s" doc:"How old the index may be before a search looks for changed files."`
 	Hint        string            `yaml:"hint" kinds:"ask" doc:"Question to the approver, with {argument} or {/json/pointer}. Default: it lists the arguments."`
 	Args        map[string]any    `yaml:"args" kinds:"command http ask" as:"schemas" form:"JSON Schemas by name" doc:"Arguments of a call, required unless under optional."`
-	Optional    []string          `yaml:"optional" kinds:"command http ask" form:"an argument" check:"argument" doc:"Arguments that a call may leave out, with whole values that they are."`
-	Dir         string            `yaml:"dir" kinds:"command mcp" check:"path" doc:"Working folder. Default: the file's."`
+	Optional    []string          `yaml:"optional" kinds:"command http ask" text:"argument" doc:"Arguments that a call may leave out, with whole values that they are."`
+	Dir         string            `yaml:"dir" kinds:"command mcp" text:"path" doc:"Working folder. Default: the file's."`
 	Env         map[string]Value  `yaml:"env" kinds:"command mcp" as:"environment" form:"texts or {secret: NAME}, by name" doc:"Environment, beside PATH, HOME and LANG."`
 	Stdin       string            `yaml:"stdin" kinds:"command" doc:"Standard input, with placeholders."`
 	Header      map[string]string `yaml:"header" kinds:"mcp http openapi agent" as:"headers" form:"texts by name" doc:"Headers; {secret:NAME} is a secret, as in \"Bearer {secret:jira}\"."`
 	Body        any               `yaml:"body" kinds:"http" as:"body" form:"any value" doc:"JSON that is sent, with placeholders."`
 	Form        map[string]string `yaml:"form" kinds:"http" as:"form" form:"texts by name" doc:"Fields of a form, instead of body."`
-	Result      string            `yaml:"result" kinds:"http" form:"a JSON Pointer such as /items/0" check:"pointer" doc:"Part of the answer that is the result. Default: all."`
+	Result      string            `yaml:"result" kinds:"http" text:"pointer" doc:"Part of the answer that is the result. Default: all."`
 	Networks    []netip.Prefix    `yaml:"networks" kinds:"mcp http openapi agent" doc:"Allowed addresses that are not public."`
 	Depth       int               `yaml:"depth" kinds:"agent" default:"3" min:"1" max:"16" doc:"Agents that may pass a message on, this one included."`
 	Transfer    bool              `yaml:"transfer" kinds:"agent" doc:"Adds the tool transfer_to_NAME, with which a model hands its task over to the agent."`
-	Only        []string          `yaml:"only" kinds:"mcp openapi" required:"yes" form:"a list of names, or [\"*\"] for all" fill:"the name of a tool" doc:"The tools or operations (operationId) that are offered; [\"*\"] is all, also later additions."`
-	Trust       []string          `yaml:"trust" kinds:"mcp" form:"a tool" fill:"the name of a tool" doc:"Tools whose hints (read-only, idempotent) are believed: calls may be repeated after a crash."`
+	Only        []string          `yaml:"only" kinds:"mcp openapi" required:"yes" form:"a list of names, or [\"*\"] for all" text:"tool" doc:"The tools or operations (operationId) that are offered; [\"*\"] is all, also later additions."`
+	Trust       []string          `yaml:"trust" kinds:"mcp" text:"tool" doc:"Tools whose hints (read-only, idempotent) are believed: calls may be repeated after a crash."`
 	Pins        map[string]string `yaml:"pins" kinds:"mcp" as:"pins" form:"digests by name" doc:"Reviewed digests, as 'a2a-server tools show' prints them. A changed tool needs approval; a tool without a pin is not offered."`
 	Elicit      string            `yaml:"elicit" kinds:"mcp" default:"decline" oneof:"an answer to questions of the server: decline, ask" doc:"With ask, people answer the server's forms."`
 	Protocol    string            `yaml:"protocol" kinds:"mcp" default:"newest" oneof:"a version of MCP to speak: newest, 2025-11-25" doc:"Version of MCP. Servers that ask and wait (ctx.elicit) need 2025-11-25."`
@@ -73,35 +72,9 @@ type For struct {
 	Callers []string `json:"callers,omitempty" yaml:"callers" fill:"a name, or remove it"`
 }
 
-// Approve says which tools of an entry need an approval for every call. The zero value is
-// the default of the kind.
-type Approve struct {
-	Given bool
-	All   bool
-	Names []string // if not All; none: none of them
-}
-
-// Tools returns the names of the tools, "*" for all of them; nil: the default of the kind.
-func (a Approve) Tools() []string {
-	switch {
-	case !a.Given:
-		return nil
-	case a.All:
-		return []string{"*"}
-	}
-	return append([]string{}, a.Names...)
-}
-
-// MarshalJSON writes a as true or false, or as a list of names.
-func (a Approve) MarshalJSON() ([]byte, error) {
-	switch {
-	case !a.Given:
-		return json.Marshal(nil)
-	case len(a.Names) > 0:
-		return json.Marshal(a.Names)
-	}
-	return json.Marshal(a.All)
-}
+// Approve names the tools of an entry that need an approval for every call, "*" for all of them; nil: the default
+// of the kind.
+type Approve []string
 
 // Place is where something was configured. The zero Place is nowhere.
 type Place struct {
@@ -153,38 +126,30 @@ func checkOptional(l *loader, t *Tool, n strictyaml.Node) {
 	}
 }
 
-func checkCommand(l *loader, t *Tool, n strictyaml.Node) {
-	l.setDir(t, n)
+// checkTool checks the keys of an entry that depend on each other. Those that its kind does not have are zero.
+func checkTool(l *loader, t *Tool, n strictyaml.Node) {
+	in := n.Path() + "."
 	checkOptional(l, t, n)
-	l.template(n.Below("stdin"), t.Stdin, "put the secret into env")
-}
-
-func checkHTTP(l *loader, t *Tool, n strictyaml.Node) {
-	checkOptional(l, t, n)
-	l.template(n.Below("request"), t.Request, onlyHeaders)
-	if in := n.Path() + "."; l.given(in+"body") && l.given(in+"form") {
-		l.at(in+"form", "the request has a body, too; remove one of the two")
+	if t.Kind == KindCommand || len(t.Command) > 0 {
+		l.setDir(t, n)
 	}
-}
-
-func checkOpenAPI(l *loader, t *Tool, n strictyaml.Node) {
-	l.template(n.Below("server"), t.Server, onlyHeaders)
-	checkNames(l, t.Only, n, map[string][]string{"approve": t.Approve.Names})
-}
-
-func checkAgent(l *loader, t *Tool, n strictyaml.Node) {
+	l.template(n.Below("stdin"), t.Stdin, "put the secret into env")
+	for name, text := range map[string]string{"request": t.Request, "server": t.Server, "url": t.URL} {
+		l.template(n.Below(name), text, onlyHeaders)
+	}
 	if t.Bearer != "" {
 		l.template(n.Below("auth.bearer.secret"), "{secret:"+t.Bearer+"}", "")
 	}
-}
-
-func checkMCP(l *loader, t *Tool, n strictyaml.Node) {
-	if len(t.Command) > 0 {
-		l.setDir(t, n)
+	l.refuse(l.given(in+"body") && l.given(in+"form"), in+"form", "the request has a body, too; remove one of the two")
+	if t.Kind == KindMCP {
+		checkServer(l, n)
 	}
-	l.template(n.Below("url"), t.URL, onlyHeaders)
-	checkServer(l, n)
-	checkNames(l, t.Only, n, map[string][]string{"approve": t.Approve.Names, "trust": t.Trust, "pins": slices.Sorted(maps.Keys(t.Pins))})
+	if t.Kind == KindSearch {
+		checkSearch(l, t, n)
+	}
+	if t.Kind.Prefixes() {
+		checkNames(l, t.Only, n, map[string][]string{"approve": t.Approve, "trust": t.Trust, "pins": slices.Sorted(maps.Keys(t.Pins))})
+	}
 }
 
 // checkServer checks how an MCP server is reached.
@@ -202,9 +167,7 @@ func checkServer(l *loader, n strictyaml.Node) {
 		useless, how = []string{"dir", "env"}, "a URL; write command: if it is a program on this machine"
 	}
 	for _, name := range useless {
-		if l.given(in+name) && process != remote {
-			l.atKey(in+name, "has no effect, because the server is %s", how)
-		}
+		l.refuseKey(l.given(in+name) && process != remote, in+name, "has no effect, because the server is %s", how)
 	}
 }
 
@@ -226,9 +189,7 @@ func checkSearch(l *loader, t *Tool, n strictyaml.Node) {
 	}
 	if t.Memory {
 		for _, name := range []string{"extensions", "refresh"} {
-			if l.given(in + name) {
-				l.atKey(in+name, "has no effect, because no files are searched; remove it")
-			}
+			l.refuseKey(l.given(in+name), in+name, "has no effect, because no files are searched; remove it")
 		}
 	}
 	names := map[string]string{}
@@ -243,6 +204,8 @@ func checkSearch(l *loader, t *Tool, n strictyaml.Node) {
 	}
 }
 
+const noName = `"*" is not the name of a tool; write the names`
+
 // checkNames checks that lists of tools, by key, name only tools that are offered.
 func checkNames(l *loader, offered []string, n strictyaml.Node, lists map[string][]string) {
 	only := n.Path() + ".only"
@@ -250,17 +213,14 @@ func checkNames(l *loader, offered []string, n strictyaml.Node, lists map[string
 		return
 	}
 	all := slices.Contains(offered, "*")
-	if all && len(offered) > 1 {
-		l.at(only, "\"*\" stands for all tools; remove it, or the names")
-	}
-	if l.given(only) && len(offered) == 0 {
-		l.at(only, "is empty, so that no tool is offered; list some, or remove the entry")
-	}
+	l.refuse(all && len(offered) > 1, only, "\"*\" stands for all tools; remove it, or the names")
+	l.refuse(l.given(only) && len(offered) == 0, only, "is empty, so that no tool is offered; list some, or remove the entry")
 	for name, list := range lists {
 		for _, tool := range list {
 			switch path := n.Path() + "." + name; {
+			case tool == "*" && name == "approve": // it was read so
 			case tool == "*":
-				l.atKey(path, "\"*\" is not the name of a tool; write the names")
+				l.atKey(path, noName)
 			case !all && !slices.Contains(offered, tool):
 				l.atKey(path, "%s is not under only, so it is not offered%s", quote(tool), suggest.DidYouMean(tool, "", offered))
 			}
@@ -314,9 +274,7 @@ func (l *loader) checkTools() {
 		}
 	}
 	for _, name := range l.config.NoApproveTools {
-		if slices.Contains(l.config.ApproveTools, name) {
-			l.at("no_approve_tools", "%s is also under approve_tools; remove it from one of the two", quote(name))
-		}
+		l.refuse(slices.Contains(l.config.ApproveTools, name), "no_approve_tools", "%s is also under approve_tools; remove it from one of the two", quote(name))
 	}
 }
 

@@ -64,16 +64,19 @@ tools:
 		{
 			Kind: config.KindHTTP, Name: "create", Description: "Creates.\n",
 			Request: "POST https://x/{a}", Body: map[string]any{"a": "{a}", "n": int64(1), "l": []any{true, nil}, "": "\u2028<&>"},
-			Networks: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}, Timeout: 90 * time.Second, Approve: config.Approve{Given: true},
+			Networks: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}, Timeout: 90 * time.Second, Approve: config.Approve{},
 		},
 		{
 			Kind: config.KindOpenAPI, Name: "pets", Spec: filepath.Join(filepath.Dir(folder), "pets.yaml"), Server: "https://x",
-			Only: []string{"a", "b"}, Approve: config.Approve{Given: true},
+			Only: []string{"a", "b"}, Approve: config.Approve{},
 		},
 		{Kind: config.KindBuiltin, Name: "ask_user"},
 	}}
 	if diff := cmp.Diff(want, c.Tools, values()); diff != "" {
 		t.Errorf("Tools (-want +got):\n%s", diff)
+	}
+	if entries := c.Tools.Entries; entries[0].Approve != nil || entries[2].Approve == nil || entries[3].Approve == nil {
+		t.Errorf("Approve = %#v, %#v and %#v, want nil and two empty lists", entries[0].Approve, entries[2].Approve, entries[3].Approve)
 	}
 	secrets := map[string]config.Secret{"jira": {Env: "JIRA_TOKEN"}, "deploy": {File: filepath.Join(folder, "secret")}}
 	if diff := cmp.Diff(secrets, c.Secrets); diff != "" {

@@ -12,12 +12,8 @@ func (l *loader) validate() {
 	l.checkAuth()
 	checkAdmin(l)
 	checkPush(l)
-	if len(c.Notify) > maxRoutes {
-		l.at("notify", "has %d routes; write at most %d", len(c.Notify), maxRoutes)
-	}
-	if l.sound("card.sign", "public_url") && c.Card.Sign && c.PublicURL == "" {
-		l.at("card.sign", "needs public_url: the signature says where its public key is; set public_url to the URL at which clients reach the server")
-	}
+	l.refuse(len(c.Notify) > maxRoutes, "notify", "has %d routes; write at most %d", len(c.Notify), maxRoutes)
+	l.refuse(l.sound("card.sign", "public_url") && c.Card.Sign && c.PublicURL == "", "card.sign", "needs public_url: the signature says where its public key is; set public_url to the URL at which clients reach the server")
 	checkReach(l)
 	checkGRPC(l)
 	checkModel(l, &l.config.Planner, l.config.origins["planner.kind"].layer != "")
@@ -26,6 +22,9 @@ func (l *loader) validate() {
 		check()
 	}
 }
+
+// noEffect is the problem of a key without a key that it needs.
+const noEffect = "%s; set %s, or remove this"
 
 // checkNeeds refuses keys with another value than their default that have no effect without a key that
 // has its default.
@@ -37,9 +36,7 @@ func (l *loader) checkNeeds() {
 	}
 	for _, k := range l.keys {
 		for _, need := range k.needs() {
-			if given[k.name] && !given[need[0]] && l.sound(k.name, need[0]) {
-				l.at(k.name, "%s; set %s, or remove this", need[1], need[0])
-			}
+			l.refuse(given[k.name] && !given[need[0]] && l.sound(k.name, need[0]), k.name, noEffect, need[1], need[0])
 		}
 	}
 }
@@ -49,16 +46,10 @@ func (l *loader) checkNeeds() {
 func checkModel(l *loader, p *Planner, named bool) {
 	m, asks := &p.LLM, p.Kind == "llm"
 	for name, given := range map[string]bool{"planner.llm.url": m.URL != "", "planner.llm.model": m.Model != ""} {
-		if l.sound("planner.kind", name) && asks && !given {
-			l.at("planner.kind", "llm needs %s", name)
-		}
-		if !named && given && !asks && l.sound(name, "planner.kind") {
-			l.at(name, "it would not be read, because planner.kind is direct by default; set planner.kind, or remove this")
-		}
+		l.refuse(l.sound("planner.kind", name) && asks && !given, "planner.kind", "llm needs %s", name)
+		l.refuse(!named && given && !asks && l.sound(name, "planner.kind"), name, "it would not be read, because planner.kind is direct by default; set planner.kind, or remove this")
 	}
-	if l.sound("planner.llm.context", "planner.llm.max_tokens") && m.MaxTokens > m.Context/2 {
-		l.at("planner.llm.max_tokens", "leaves less than half of planner.llm.context for the conversation; lower it, or raise planner.llm.context")
-	}
+	l.refuse(l.sound("planner.llm.context", "planner.llm.max_tokens") && m.MaxTokens > m.Context/2, "planner.llm.max_tokens", "leaves less than half of planner.llm.context for the conversation; lower it, or raise planner.llm.context")
 }
 
 // sound reports whether all values for these keys are valid.
@@ -69,10 +60,21 @@ func (l *loader) sound(keys ...string) bool {
 // atKey adds a problem at the name of a key in the file.
 func (l *loader) atKey(path, format string, args ...any) {
 	at := l.config.origins[path]
-	if r := l.reports[at.name]; r != nil {
-		r.Add(at.key, path, format, args...)
-	} else {
-		l.add(at, path, format, args...)
+	at.at = at.key
+	l.add(at, path, format, args...)
+}
+
+// refuse is at, if a rule is broken.
+func (l *loader) refuse(broken bool, name, format string, args ...any) {
+	if broken {
+		l.at(name, format, args...)
+	}
+}
+
+// refuseKey is atKey, if a rule is broken.
+func (l *loader) refuseKey(broken bool, path, format string, args ...any) {
+	if broken {
+		l.atKey(path, format, args...)
 	}
 }
 
