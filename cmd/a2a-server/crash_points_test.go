@@ -62,7 +62,7 @@ var elsewhere = map[string]string{
 func TestCrashCases(t *testing.T) {
 	t.Parallel()
 	var all []string
-	for _, dir := range []string{"../../task/engine/internal/env", "../../task/push", "../../task/notify", "../../store/boltstore"} {
+	for _, dir := range []string{"../../task/engine/internal/env", "../../task/push", "../../task/notify", "../../store/boltstore/internal/writer"} {
 		points, err := crashpoint.In(dir)
 		if err != nil {
 			t.Fatal(err)

@@ -44,9 +44,9 @@ type Options struct {
 
 // The points at which [Options.Hook] is called.
 const (
-	PointTaken     = writer.Taken     // batches were taken from the queue, nothing is written
-	PointApplied   = writer.Applied   // all is in the transaction, nothing is on disk
-	PointCommitted = writer.Committed // the commit is on disk, and no caller has its answer yet
+	PointTaken     = writer.PointTaken     // batches were taken from the queue, nothing is written
+	PointApplied   = writer.PointApplied   // all is in the transaction, nothing is on disk
+	PointCommitted = writer.PointCommitted // the commit is on disk, and no caller has its answer yet
 )
 
 // Open opens or creates the file at path with default [Options].

@@ -74,9 +74,9 @@ type Writer struct {
 
 // The steps of a round, for tests that kill the process there.
 const (
-	Taken     = "boltstore.taken"     // batches were taken from the queue, nothing is written
-	Applied   = "boltstore.applied"   // all is in the transaction, nothing is on disk
-	Committed = "boltstore.committed" // the commit is on disk, and no caller has its answer yet
+	PointTaken     = "boltstore.taken"     // batches were taken from the queue, nothing is written
+	PointApplied   = "boltstore.applied"   // all is in the transaction, nothing is on disk
+	PointCommitted = "boltstore.committed" // the commit is on disk, and no caller has its answer yet
 )
 
 // New returns a writer, which works once it is started.
@@ -233,7 +233,7 @@ func (w *Writer) admit(ops []*op) []*op {
 // commit applies ops in one transaction and answers them. When applying fails, although not
 // every op is at fault, it tries each alone.
 func (w *Writer) commit(ops []*op) {
-	w.at(Taken)
+	w.at(PointTaken)
 	if err := w.File.Failure(); err != nil {
 		answerAll(ops, err)
 		return
@@ -308,7 +308,7 @@ func (w *Writer) try(ops []*op) (err error) {
 			_ = r.tx.Rollback()
 			return r.err
 		}
-		w.at(Applied)
+		w.at(PointApplied)
 		w.trouble.commit(time.Now())
 		err := r.tx.Commit()
 		w.trouble.commit(time.Time{})
@@ -322,7 +322,7 @@ func (w *Writer) try(ops []*op) (err error) {
 		w.Synced(w.Epoch, r.txid)
 		file.Reach(r.txid)
 		w.taken()
-		w.at(Committed)
+		w.at(PointCommitted)
 		r.publish()
 	}
 	answerAll(ops, nil)
