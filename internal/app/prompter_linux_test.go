@@ -64,7 +64,7 @@ func (s *session) watch() {
 	for {
 		n, err := s.person.Read(buffer)
 		s.mu.Lock()
-		s.screen += strings.ReplaceAll(string(buffer[:n]), "\r\n", "\n")
+		s.screen = strings.ReplaceAll(s.screen+string(buffer[:n]), "\r\n", "\n") // the two may come apart
 		s.mu.Unlock()
 		select {
 		case s.more <- struct{}{}:
