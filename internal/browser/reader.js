@@ -16,11 +16,24 @@ const zone = 'Asia/Kathmandu'; // 5:45 ahead of UTC
 
 // Reader is what both drivers have in common. Elements are named by CSS selectors.
 class Reader {
+  // run returns the value of a function in the page, with its arguments: in the next page if a navigation
+  // ends this one meanwhile.
+  async run(f, ...args) {
+    const end = Date.now() + 30_000;
+    for (;;) {
+      try {
+        return await this.evaluate(f, ...args);
+      } catch (err) {
+        if (Date.now() > end || !/navigat|destroyed|detached|stale|context|JavaScript/i.test(err.message)) throw err;
+      }
+    }
+  }
+
   // until returns the value of a function in the page, with its arguments, once it is true.
   async until(f, ...args) {
     const end = Date.now() + 30_000;
     for (;;) {
-      const value = await this.run(f, ...args).catch((err) => { if (!/navigat|destroyed|detached|stale|context|JavaScript/i.test(err.message)) throw err; });
+      const value = await this.run(f, ...args);
       if (value) return value;
       if (Date.now() > end) throw new Error(`this did not come to be: ${f} of ${JSON.stringify(args)}, at ${await this.url()}`);
     }
@@ -77,6 +90,18 @@ class Reader {
   // calm waits until a press counts: the page takes none in its first moment, and after a change.
   calm() { return new Promise((done) => { setTimeout(done, 700); }); }
 
+  // send presses the button of a decision until a function in the page is true: again if the page says that
+  // the press came too soon after a change, as a refresh of a slow machine makes it.
+  async send(button, f) {
+    for (let tries = 0; tries < 5; tries++) {
+      await this.calm();
+      await this.run(() => { document.querySelector('#say').textContent = ''; });
+      await this.press(button);
+      if (await this.until(`() => (${f})() ? 'sent' : /Press again\\.$/.test(document.querySelector('#say')?.innerText) && 'early'`) === 'sent') return;
+    }
+    throw new Error(`${button} is too early each time, at ${await this.url()}`);
+  }
+
   async follow(path) {
     await this.open('/ui/about?before');
     await this.run((to) => { location.href = to; }, path);
@@ -93,16 +118,22 @@ const hide = (value) => {
 class PlaywrightReader extends Reader {
   constructor(page, server, touch) { super(); Object.assign(this, { page, server, touch }); }
 
-  // open goes to a page. At times Firefox reports one navigation as two, of which the second interrupts the first.
-  async open(path) {
+  open(path) {
     const url = this.server.url + path;
-    await this.page.goto(url).catch((err) => {
+    return this.arrive(this.page.goto(url), url);
+  }
+
+  reload() { return this.arrive(this.page.reload(), this.page.url()); }
+
+  // arrive waits for a navigation. At times Firefox reports one as two, of which the second interrupts the first.
+  arrive(navigation, url) {
+    return navigation.catch((err) => {
       if (!err.message.includes(`interrupted by another navigation to "${url}"`)) throw err;
       return this.page.waitForURL(url);
     });
   }
 
-  run(f, ...args) { return this.page.evaluate(`(${f})(...${JSON.stringify(args)})`); }
+  evaluate(f, ...args) { return this.page.evaluate(`(${f})(...${JSON.stringify(args)})`); }
 
   press(css) { const it = this.page.locator(css).first(); return this.touch ? it.tap() : it.click(); }
 
@@ -115,8 +146,6 @@ class PlaywrightReader extends Reader {
   back() { return this.page.goBack({ waitUntil: 'commit' }); }
 
   forward() { return this.page.goForward({ waitUntil: 'commit' }); }
-
-  reload() { return this.page.reload(); }
 
   url() { return this.page.url(); }
 
@@ -139,7 +168,7 @@ class WebDriverReader extends Reader {
 
   open(path) { return this.driver.get(this.server.url + path); }
 
-  run(f, ...args) { return this.driver.executeScript(`return (${f})(...arguments)`, ...args); }
+  evaluate(f, ...args) { return this.driver.executeScript(`return (${f})(...arguments)`, ...args); }
 
   press(css) { return this.driver.findElement(By.css(css)).click(); }
 

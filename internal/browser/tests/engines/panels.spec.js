@@ -49,8 +49,7 @@ for (const size of sizes) {
       expect(await grey()).toBe(true);
       await reader.read();
       await reader.until(() => !document.querySelector('[data-approves] button.go').disabled);
-      await reader.press('[data-approves] button.go');
-      await reader.until(() => /Approved/.test(document.querySelector('#approval')?.dataset.state));
+      await reader.send('[data-approves] button.go', () => /Approved/.test(document.querySelector('#approval')?.dataset.state));
     });
 
     test('calls that are decided together stand above their button, and results apart', async ({ reader, server }) => {
@@ -69,9 +68,7 @@ for (const size of sizes) {
       await reader.read();
       const last = await reader.box('.together section:last-of-type .box'), button = await reader.box('.together button.go');
       expect(button.top).toBeGreaterThan(last.bottom);
-      await reader.press('.together button.go');
-      await reader.see('.rows');
-      expect(await reader.run(() => document.querySelector('h1').innerText)).toBe('Results');
+      await reader.send('.together button.go', () => document.querySelector('h1')?.innerText === 'Results');
       const glued = await reader.run(() => [...document.querySelectorAll('.rows tbody tr')].flatMap((row) => {
         const boxes = [...row.children].map((cell) => [...cell.querySelectorAll('.s, a, small')].concat(cell).map((part) => part.getBoundingClientRect())[0]);
         return boxes.flatMap((a, i) => boxes.slice(i + 1).filter((b) => a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1));
