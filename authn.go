@@ -72,7 +72,7 @@ func (c *Config) authentication(conf *config.Config, files *tlsfiles.Files, own 
 		all, a.schemes = append(all, made), append(a.schemes, issuerSchemes(conf)...)
 	}
 	if m := conf.Auth.MTLS; m.Given() {
-		made, err := mtls.New(mtls.Config{Subject: string(m.Subject), Tenant: m.Tenant, Roles: m.Roles, Trusted: files.Trusts, Changed: files.Changed, Now: c.Now})
+		made, err := mtls.New(mtls.Config{Subject: m.Subject, Tenant: m.Tenant, Roles: m.Roles, Trusted: files.Trusts, Changed: files.Changed, Now: c.Now})
 		if err != nil {
 			return a, fmt.Errorf("%w: auth.mtls: %w", ErrConfig, err)
 		}

@@ -7,6 +7,9 @@ import (
 	"a2a-server/task/outbox"
 )
 
+// Workers returns how many webhooks are served now.
+func (d *Deliverer) Workers() int { return d.box.Workers() }
+
 // SetBackoff makes d retry after other pauses, without chance.
 func (d *Deliverer) SetBackoff(first, most time.Duration) {
 	b := &d.box.Backoff

@@ -146,9 +146,6 @@ func (d *Deliverer) Stats() (counts outbox.Stats) {
 	return counts
 }
 
-// Workers returns how many webhooks are served now.
-func (d *Deliverer) Workers() int { return d.box.Workers() }
-
 // Run delivers until ctx ends. It may be called once. See [outbox.Outbox.Run].
 func (d *Deliverer) Run(ctx context.Context) error { return d.box.Run(ctx) }
 

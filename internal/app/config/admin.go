@@ -9,22 +9,16 @@ import (
 
 // Admin is the socket for the users in auth.socket, and the port of metrics.
 type Admin struct {
-	Socket         string    `yaml:"socket" flag:"yes" text:"path" doc:"Unix socket for the users in auth.socket. Default: admin.sock in data."`
-	Mode           AdminMode `yaml:"mode" default:"0600" oneof:"a mode: 0600, 0660" needs:"admin.group: 0660 lets a group connect | auth.socket: no user may do anything on the socket" doc:"Users that may connect: root and the server's user, with 0660 also admin.group."`
-	Group          string    `yaml:"group" text:"name" needs:"admin.mode: it would have no effect with the mode 0600; with 0660 the group may connect" doc:"Group that may connect with 0660."`
-	OwnUserDecides bool      `yaml:"own_user_decides" needs:"auth.socket: no user may do anything on the socket" doc:"Lets the server's own user decide, and so tools, which run as this user."`
-	Listen         string    `yaml:"listen" flag:"yes" text:"address" doc:"Address for metrics of Prometheus. Other addresses than loopback need admin.token. Default: no metrics."`
-	Token          Value     `yaml:"token" as:"secret" form:"{secret: NAME}" needs:"admin.listen" doc:"Bearer token of scrapers."`
+	Socket         string `yaml:"socket" flag:"yes" text:"path" doc:"Unix socket for the users in auth.socket. Default: admin.sock in data."`
+	Mode           string `yaml:"mode" default:"0600" oneof:"a mode: 0600, 0660" needs:"admin.group: 0660 lets a group connect | auth.socket: no user may do anything on the socket" doc:"Users that may connect: root and the server's user, with 0660 also admin.group."`
+	Group          string `yaml:"group" text:"name" needs:"admin.mode: it would have no effect with the mode 0600; with 0660 the group may connect" doc:"Group that may connect with 0660."`
+	OwnUserDecides bool   `yaml:"own_user_decides" needs:"auth.socket: no user may do anything on the socket" doc:"Lets the server's own user decide, and so tools, which run as this user."`
+	Listen         string `yaml:"listen" flag:"yes" text:"address" doc:"Address for metrics of Prometheus. Other addresses than loopback need admin.token. Default: no metrics."`
+	Token          Value  `yaml:"token" as:"secret" form:"{secret: NAME}" needs:"admin.listen" doc:"Bearer token of scrapers."`
 }
 
-// AdminMode is the mode of the admin socket.
-type AdminMode string
-
-// The values of AdminMode.
-const (
-	OwnerConnects AdminMode = "0600"
-	GroupConnects AdminMode = "0660"
-)
+// GroupConnects is the Mode of an admin socket to which a group may connect.
+const GroupConnects = "0660"
 
 // AdminSocket returns the path of the admin socket.
 func (c *Config) AdminSocket() string {

@@ -12,20 +12,14 @@ import (
 
 // TLS says with which certificate the server serves.
 type TLS struct {
-	Cert       string     `yaml:"cert" flag:"yes" text:"path" needs:"tls.key: a certificate needs its private key" doc:"Certificate with its chain, in PEM; the server then speaks only TLS."`
-	Key        string     `yaml:"key" flag:"yes" text:"path" needs:"tls.cert: a private key needs its certificate" doc:"Private key of tls.cert, in PEM, mode 0640 or less."`
-	ClientCA   string     `yaml:"client_ca" text:"path" needs:"tls.cert: client certificates need TLS" doc:"Authorities of client certificates, in PEM."`
-	ClientAuth ClientAuth `yaml:"client_auth" default:"optional" oneof:"a setting of client certificates: optional, required" needs:"tls.client_ca: no client certificate could be valid" doc:"With required every connection needs a certificate, probes too."`
+	Cert       string `yaml:"cert" flag:"yes" text:"path" needs:"tls.key: a certificate needs its private key" doc:"Certificate with its chain, in PEM; the server then speaks only TLS."`
+	Key        string `yaml:"key" flag:"yes" text:"path" needs:"tls.cert: a private key needs its certificate" doc:"Private key of tls.cert, in PEM, mode 0640 or less."`
+	ClientCA   string `yaml:"client_ca" text:"path" needs:"tls.cert: client certificates need TLS" doc:"Authorities of client certificates, in PEM."`
+	ClientAuth string `yaml:"client_auth" default:"optional" oneof:"a setting of client certificates: optional, required" needs:"tls.client_ca: no client certificate could be valid" doc:"With required every connection needs a certificate, probes too."`
 }
 
-// ClientAuth says whether a client needs a certificate.
-type ClientAuth string
-
-// The values of ClientAuth.
-const (
-	ClientOptional ClientAuth = "optional" // a certificate that is sent has to be valid. The default.
-	ClientRequired ClientAuth = "required"
-)
+// ClientRequired is the ClientAuth of a server that takes no connection without a certificate.
+const ClientRequired = "required"
 
 // Auth configures the authentication of callers. Its zero value is a server without
 // authentication.
@@ -78,21 +72,15 @@ type OIDC struct {
 	ClientID     string         `yaml:"client_id" text:"line" doc:"Client with which people sign in at /ui."`
 	ClientSecret Value          `yaml:"client_secret" needs:"client_id" as:"secret" form:"{secret: NAME}" doc:"Secret of the client. Default: the client is public."`
 	Scopes       []string       `yaml:"scopes" needs:"client_id" fill:"a text" doc:"Scopes to ask for, beside openid."`
-	SignInToken  SignInToken    `yaml:"sign_in_token" needs:"client_id" default:"id" oneof:"a token: id, access" doc:"Token with the claims of the person who signs in."`
+	SignInToken  string         `yaml:"sign_in_token" needs:"client_id" default:"id" oneof:"a token: id, access" doc:"Token with the claims of the person who signs in."`
 }
 
-// SignInToken selects the token of an issuer that names the person who signs in.
-type SignInToken string
-
-// The values of SignInToken.
-const (
-	ByID     SignInToken = "id" // the ID token. The default.
-	ByAccess SignInToken = "access"
-)
+// ByAccess is the SignInToken of an issuer whose access token, and not its ID token, names the person who signs in.
+const ByAccess = "access"
 
 // MTLS takes the certificate of a client as its credential.
 type MTLS struct {
-	Subject CertName `yaml:"subject" default:"none" oneof:"a name in a certificate: none, uri_san, dns_san, email_san, common_name" needs:"tls.client_ca: no client certificate could be valid" doc:"Name in a client certificate that is the caller, a service."`
+	Subject string   `yaml:"subject" default:"none" oneof:"a name in a certificate: none, uri_san, dns_san, email_san, common_name" needs:"tls.client_ca: no client certificate could be valid" doc:"Name in a client certificate that is the caller, a service."`
 	Tenant  string   `yaml:"tenant" text:"name" needs:"auth.mtls.subject" doc:"Tenant of these callers."`
 	Roles   []string `yaml:"roles" text:"role" needs:"auth.mtls.subject" doc:"Roles of these callers."`
 }
@@ -100,17 +88,8 @@ type MTLS struct {
 // Given reports whether certificates are credentials.
 func (m MTLS) Given() bool { return m.Subject != "" && m.Subject != NoName }
 
-// CertName is the name in a certificate that is the caller's.
-type CertName string
-
-// The values of CertName.
-const (
-	NoName     CertName = "none"
-	URISAN     CertName = "uri_san"
-	DNSSAN     CertName = "dns_san"
-	EmailSAN   CertName = "email_san"
-	CommonName CertName = "common_name"
-)
+// NoName is the Subject of a server for which a certificate is no credential.
+const NoName = "none"
 
 // Proxy takes the name of a caller from a header of a proxy that has authenticated them.
 type Proxy struct {

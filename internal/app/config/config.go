@@ -26,16 +26,16 @@ type Config struct {
 	Data           string         `yaml:"data" flag:"yes" default:"./data" fill:"a folder" doc:"Folder of all files of the server."`
 	Store          string         `yaml:"store" flag:"yes" default:"bolt" text:"store" doc:"Where tasks are kept: bolt is tasks.db in data."`
 
-	Log           Log           `yaml:"log"`
-	Agent         Agent         `yaml:"agent"`
-	Card          Card          `yaml:"card"`
-	Versions      Versions      `yaml:"versions"`
-	Planner       Planner       `yaml:"planner"`
-	Idempotency   bool          `yaml:"idempotency" default:"true" doc:"A message sent again with the same id and content returns the same task, for at least an hour after its end."`
-	Keywords      bool          `yaml:"keywords" default:"true" doc:"A single word, such as yes or reject, may answer the only pending question."`
-	HoldSiblings  bool          `yaml:"hold_siblings" doc:"The calls of a step start only when all of them have been decided."`
-	DeclaredGates DeclaredGates `yaml:"declared_gates" default:"ask" oneof:"a setting of declared_gates: ask, ignore" doc:"With ignore only configured gates ask, not those that tools declare, except ask tools and request_approval."`
-	ProviderError ProviderError `yaml:"provider_error" default:"pending" oneof:"a setting of provider_error: pending, fail" doc:"In a Go program: an error of its decider leaves the call pending, or fails it."`
+	Log           Log      `yaml:"log"`
+	Agent         Agent    `yaml:"agent"`
+	Card          Card     `yaml:"card"`
+	Versions      Versions `yaml:"versions"`
+	Planner       Planner  `yaml:"planner"`
+	Idempotency   bool     `yaml:"idempotency" default:"true" doc:"A message sent again with the same id and content returns the same task, for at least an hour after its end."`
+	Keywords      bool     `yaml:"keywords" default:"true" doc:"A single word, such as yes or reject, may answer the only pending question."`
+	HoldSiblings  bool     `yaml:"hold_siblings" doc:"The calls of a step start only when all of them have been decided."`
+	DeclaredGates string   `yaml:"declared_gates" default:"ask" oneof:"a setting of declared_gates: ask, ignore" doc:"With ignore only configured gates ask, not those that tools declare, except ask tools and request_approval."`
+	ProviderError string   `yaml:"provider_error" default:"pending" oneof:"a setting of provider_error: pending, fail" doc:"In a Go program: an error of its decider leaves the call pending, or fails it."`
 
 	WaitingState approval.WaitingState `yaml:"waiting_state" default:"working" oneof:"a waiting state: working, auth_required, input_required" doc:"State of a task that waits for a decision that its client may not make; else it is input_required (docs/approvals.md)."`
 	Deadlines    Deadlines             `yaml:"deadlines"`
@@ -103,21 +103,11 @@ type Agent struct {
 
 // Card configures the parts of the agent card that do not follow from the server.
 type Card struct {
-	SecurityForm       SecurityForm `yaml:"security_form" default:"go" oneof:"a form: spec, go, omit" doc:"How the card lists the accepted credentials (docs/security.md)."`
-	GRPC               bool         `yaml:"grpc" default:"true" doc:"Lists gRPC in the agent card, which ADK for Python then refuses."`
-	Sign               bool         `yaml:"sign" doc:"Signs the agent cards (JWS, ES256). Needs public_url."`
-	RequiredExtensions []string     `yaml:"required_extensions" fill:"a URI" doc:"Extensions that every request has to activate."`
+	SecurityForm       string   `yaml:"security_form" default:"go" oneof:"a form: spec, go, omit" doc:"How the card lists the accepted credentials (docs/security.md)."`
+	GRPC               bool     `yaml:"grpc" default:"true" doc:"Lists gRPC in the agent card, which ADK for Python then refuses."`
+	Sign               bool     `yaml:"sign" doc:"Signs the agent cards (JWS, ES256). Needs public_url."`
+	RequiredExtensions []string `yaml:"required_extensions" fill:"a URI" doc:"Extensions that every request has to activate."`
 }
-
-// SecurityForm is how the agent card writes its security requirements.
-type SecurityForm string
-
-// The values of SecurityForm.
-const (
-	FormSpec SecurityForm = "spec" // as the specification says
-	FormGo   SecurityForm = "go"   // as the Go client reads it
-	FormOmit SecurityForm = "omit" // not at all
-)
 
 // Versions configures which versions of A2A are served.
 type Versions struct {
@@ -171,22 +161,9 @@ type Streams struct {
 	WholeText bool `yaml:"whole_text" doc:"The last chunk of streamed text is the whole text, as ADK for Python needs."`
 }
 
-// DeclaredGates says whether the gates that tools declare ask.
-type DeclaredGates string
-
-// The values of DeclaredGates.
 const (
-	AskDeclared    DeclaredGates = "ask"    // the gates of tools ask, too. The default.
-	IgnoreDeclared DeclaredGates = "ignore" // only the gates of the configuration ask
-)
-
-// ProviderError says what an error of a program's decider or confirmation provider does.
-type ProviderError string
-
-// The values of ProviderError.
-const (
-	KeepPending ProviderError = "pending" // the client is asked. The default.
-	FailCall    ProviderError = "fail"    // the call fails with the error
+	IgnoreDeclared = "ignore" // DeclaredGates: only the gates of the configuration ask
+	FailCall       = "fail"   // ProviderError: the call fails with the error
 )
 
 // Reloaded returns c with the values in next of the keys that a running server reads again, and the names of
