@@ -132,6 +132,7 @@ func TestCrossSite(t *testing.T) {
 		{"GET", "/tasks?includeArtifacts=true", "cross-site", "", 403},
 		{"GET", "/a2a/tasks", "cross-site", "", 403},
 		{"POST", "/", "cross-site", "", 403},
+		{"POST", "/", "same-site", "", 403},
 		{"GET", "/nothing", "cross-site", "", 403},
 		{"GET", "/tasks", "cross-site", "https://inbox.example", 200},
 		{"GET", "/tasks", "cross-site", "https://attacker.example", 403},

@@ -31,9 +31,6 @@ const Path = "/api/v1"
 //go:embed openapi.json
 var document []byte
 
-// Document returns the OpenAPI document of the API.
-func Document() []byte { return bytes.Clone(document) }
-
 // requestTime bounds every request but streams.
 const requestTime = time.Minute
 
@@ -182,14 +179,10 @@ func Handler(s *Service, d Door) http.Handler {
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, problem(http.StatusNotFound, client.ReasonNotFound, "unknown path; "+Path+"/openapi.json lists the paths"))
 	})
-	origins := http.NewCrossOriginProtection()
-	for _, origin := range d.Guard.Origins {
-		_ = origins.AddTrustedOrigin(origin) // the guard knows what an origin is
-	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		httpd.Begin(w, r)
 		defer httpd.End(w, r, s.cfg.Log)
-		if wrong := refused(r, &d, origins); wrong != nil {
+		if wrong := refused(r, &d); wrong != nil {
 			s.refuse(w, wrong)
 			return
 		}
@@ -199,12 +192,9 @@ func Handler(s *Service, d Door) http.Handler {
 
 // refused returns the problem of a request that comes from where none may, or before the server
 // serves; nil: it may.
-func refused(r *http.Request, d *Door, origins *http.CrossOriginProtection) *client.Error {
+func refused(r *http.Request, d *Door) *client.Error {
 	if wrong := d.Guard.Check(r); wrong != nil {
 		return refusal(wrong)
-	}
-	if origins.Check(r) != nil {
-		return problem(http.StatusForbidden, client.ReasonRole, "pages of other sites may not change anything here")
 	}
 	if d.Refusal != nil {
 		if why := d.Refusal(); why != "" {

@@ -81,7 +81,6 @@ type Config struct {
 
 type pages struct {
 	cfg       Config
-	origins   *http.CrossOriginProtection
 	mux       *http.ServeMux
 	templates map[string]*template.Template // by page
 	persona   string                        // name of the cookie of a demo
@@ -102,10 +101,7 @@ type visit struct {
 // New returns the handler of the pages at [Path]. Requests arrive with paths relative to the
 // base URL.
 func New(c Config) http.Handler {
-	p := &pages{cfg: c, origins: http.NewCrossOriginProtection(), mux: http.NewServeMux(), templates: parse(c.Prefix + Path), persona: personaCookie + rand.Text()[:8]}
-	for _, origin := range c.Door.Guard.Origins {
-		_ = p.origins.AddTrustedOrigin(origin) // the configuration has checked its syntax
-	}
+	p := &pages{cfg: c, mux: http.NewServeMux(), templates: parse(c.Prefix + Path), persona: personaCookie + rand.Text()[:8]}
 	get := func(path string, action auth.Action, run func(*visit) error) { p.route("GET", path, action, run) }
 	post := func(path string, action auth.Action, run func(*visit) error) { p.route("POST", path, action, run) }
 	shown := func(run func(*visit, *client.ApprovalDetail) error) func(*visit) error {
@@ -171,22 +167,11 @@ func invalid(status int, title, detail string) *client.Error {
 func (p *pages) serve(w http.ResponseWriter, r *http.Request) {
 	httpd.Begin(w, r)
 	defer httpd.End(w, r, p.cfg.Log)
-	if wrong := p.refused(r); wrong != nil {
-		Refuse(w, wrong)
+	if wrong := p.cfg.Door.Guard.Check(r); wrong != nil {
+		Refuse(w, api.Problem(wrong))
 		return
 	}
 	p.mux.ServeHTTP(w, r)
-}
-
-// refused returns the problem of a request that comes from where none may; nil: it may.
-func (p *pages) refused(r *http.Request) *client.Error {
-	if wrong := p.cfg.Door.Guard.Check(r); wrong != nil {
-		return api.Problem(wrong)
-	}
-	if err := p.origins.Check(r); err != nil {
-		return &client.Error{Status: http.StatusForbidden, Reason: client.ReasonRole, Title: "Pages of other sites may not make changes here", Detail: "open the page on this server, and press the button there"}
-	}
-	return nil
 }
 
 // route adds a page. An action of 0 is for every caller.

@@ -55,9 +55,10 @@ func (g Guard) Check(r *http.Request) *Error {
 		return forbidden("this server does not accept that Host: use one of its own names, or add the name to allowed_hosts; behind a proxy, set public_url to the URL that clients use")
 	}
 	origin := r.Header["Origin"]
+	trusted := len(origin) == 1 && slices.Contains(g.Origins, origin[0])
 	if len(origin) > 0 {
 		switch {
-		case len(origin) == 1 && slices.Contains(g.Origins, origin[0]):
+		case trusted:
 		case len(origin) == 1 && g.Own && origin[0] == scheme+"://"+host:
 		case len(origin) == 1 && slices.Contains(g.ReadOrigins, origin[0]):
 			if !onlyReads(r) {
@@ -71,11 +72,11 @@ func (g Guard) Check(r *http.Request) *Error {
 		return nil
 	}
 	for _, site := range r.Header["Sec-Fetch-Site"] {
+		switch foreign := site != "same-origin" && site != "none"; {
 		// Content that a page loads without CORS, such as an <img>, has no Origin.
-		if site == "cross-site" && len(origin) == 0 && !g.public(r) {
+		case site == "cross-site" && len(origin) == 0 && !g.public(r), foreign && !trusted && !onlyReads(r) && !ambient(r):
 			return forbidden("pages from other sites may not call this server: add their origin to allowed_origins, and let them ask for CORS")
-		}
-		if site != "same-origin" && site != "none" && ambient(r) {
+		case foreign && ambient(r):
 			return forbidden("pages from other sites may not call this server with credentials that the browser sends by itself, such as a certificate: let them send their own token or key, without the browser's credentials")
 		}
 	}

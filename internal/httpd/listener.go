@@ -16,13 +16,9 @@ import (
 	"github.com/rs/zerolog"
 )
 
-const (
-	// reserved is how many connections are accepted beyond the limits, so that probes are
-	// answered. The oldest is closed for the newest: a probe only needs its own for a moment.
-	reserved = 16
-	// complaints is how often the log says that a limit has been reached.
-	complaints = time.Minute
-)
+// reserved is how many connections are accepted beyond the limits, so that probes are
+// answered. The oldest is closed for the newest: a probe only needs its own for a moment.
+const reserved = 16
 
 // Listener limits the number of open connections, in total and by address. Connections beyond
 // the limits are accepted, but only to answer probes (see [OverLimit]). TLS goes around it. It is
@@ -39,13 +35,12 @@ type counts struct {
 	log   zerolog.Logger
 	now   func() time.Time
 
-	mu      sync.Mutex
-	open    int
-	from    map[netip.Prefix]int
-	beyond  []*Conn   // oldest first
-	noFiles time.Time // when this was last logged
-	noRoom  time.Time // likewise
-	turned  int       // connections beyond the limits since then
+	noFiles, noRoom seldom // lines of the log
+
+	mu     sync.Mutex
+	open   int
+	from   map[netip.Prefix]int
+	beyond []*Conn // oldest first
 }
 
 // NewListener returns a listener on l that may have most connections open, at most a quarter of them
@@ -122,11 +117,9 @@ func (l *counts) take(c *Conn) (oldest *Conn) {
 		l.beyond = slices.Delete(l.beyond, 0, 1)
 	}
 	l.beyond = append(l.beyond, c)
-	l.turned++
-	if now := l.now(); now.Sub(l.noRoom) >= complaints {
-		l.log.Warn().Int("open", l.open).Int("limit", l.most).Int("limit_of_one_address", l.share).Int("beyond", l.turned).
+	if others, may := l.noRoom.may(l.now()); may {
+		l.log.Warn().Int("open", l.open).Int("limit", l.most).Int("limit_of_one_address", l.share).Int64("beyond", others+1).
 			Msg("connections beyond limits.connections are refused, except for probes")
-		l.noRoom, l.turned = now, 0
 	}
 	return oldest
 }
@@ -153,9 +146,8 @@ func (l *counts) give(c *Conn) {
 func (l *counts) complainOfFiles(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if now := l.now(); now.Sub(l.noFiles) >= complaints {
+	if _, may := l.noFiles.may(l.now()); may {
 		l.log.Error().Err(err).Int("open", l.open).Msg("no connection can be accepted, because the process has reached its limit of open files: raise it (ulimit -n), or lower limits.connections")
-		l.noFiles = now
 	}
 }
 

@@ -44,12 +44,12 @@ func SchemeOf(r *http.Request) string {
 // proxied reports whether a request comes from a trusted proxy.
 func (g Guard) proxied(r *http.Request) bool {
 	from, err := netip.ParseAddrPort(r.RemoteAddr)
-	return err == nil && g.isProxy(plain(from.Addr()))
+	return err == nil && g.IsProxy(from.Addr())
 }
 
-// isProxy reports whether an address is a trusted proxy.
-func (g Guard) isProxy(addr netip.Addr) bool {
-	return slices.ContainsFunc(g.Proxies, func(p netip.Prefix) bool { return p.Contains(addr) })
+// IsProxy reports whether an address is a trusted proxy.
+func (g Guard) IsProxy(addr netip.Addr) bool {
+	return slices.ContainsFunc(g.Proxies, func(p netip.Prefix) bool { return p.Contains(plain(addr)) })
 }
 
 // plain returns the canonical form of an address.
@@ -60,7 +60,7 @@ func plain(addr netip.Addr) netip.Addr { return addr.Unmap().WithZone("") }
 // address is invalid if the peer is unknown.
 func (g Guard) client(c *auth.Credentials) netip.Addr {
 	addr := plain(c.Remote.Addr())
-	if !addr.IsValid() || !g.isProxy(addr) {
+	if !addr.IsValid() || !g.IsProxy(addr) {
 		return addr
 	}
 	named := strings.Split(strings.Join(c.Header(forwardedFor), ","), ",")
@@ -74,7 +74,7 @@ func (g Guard) client(c *auth.Credentials) netip.Addr {
 			}
 			next = at.Addr()
 		}
-		if addr = plain(next); !g.isProxy(addr) {
+		if addr = plain(next); !g.IsProxy(addr) {
 			break
 		}
 	}

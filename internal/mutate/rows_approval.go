@@ -75,7 +75,7 @@ func approvalRows() []row {
 		{"approval/api", "exchange.follow", hangs(omit("auth.Review")), "TestFeedEndsWithTheCredential", "a feed ends with the credential of its reader"},
 		{"approval/api", "only", never("i"), "TestBadInput", "a member that nobody knows is refused"},
 		{"approval/web", "pages.isSameOrigin", use("Get()#1", `"same-origin"`), "TestLinksFromElsewhere", "a link from elsewhere prepares no decision"},
-		{"approval/web", "pages.refused", never("origins"), "TestOtherSites", "pages of other sites decide nothing"},
+		{"internal/httpd", "Guard.Check", never("trusted onlyReads"), "approval/web TestOtherSites", "pages of other sites decide nothing"},
 		{"approval/web", "secure", skip("Content-Security-Policy"), "TestPages", "the pages let nothing of others in"},
 		{"approval/web", "split", always("keep visible"), "TestHostile", "the pages hide nothing"},
 		{"approval/web", "visit.decide", never("Tool"), "TestDestructive", "a destructive call takes two steps"},

@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
@@ -22,12 +21,7 @@ const (
 
 // plain reports whether a request came from this machine without TLS, and from no proxy.
 func (s *SignIn) plain(c *auth.Credentials) bool {
-	from := c.Remote.Addr().Unmap().WithZone("")
-	return c.TLS == nil && from.IsLoopback() && !s.proxy(from)
-}
-
-func (s *SignIn) proxy(from netip.Addr) bool {
-	return slices.ContainsFunc(s.cfg.Guard.Proxies, func(p netip.Prefix) bool { return p.Contains(from) })
+	return c.TLS == nil && c.Remote.Addr().Unmap().IsLoopback() && !s.cfg.Guard.IsProxy(c.Remote.Addr())
 }
 
 // name returns the full name of a cookie.
@@ -99,7 +93,7 @@ func (s *SignIn) unsafe(r *http.Request) string {
 		if base.Scheme == "https" {
 			return "This request did not come through a trusted proxy, so signing in is disabled: the operator adds the address of the TLS proxy to trusted_proxies."
 		}
-	} else if s.proxy(c.Remote.Addr().Unmap().WithZone("")) {
+	} else if s.cfg.Guard.IsProxy(c.Remote.Addr()) {
 		if scheme, _ := s.cfg.Guard.Asked(r); scheme == "https" || base.Scheme == "https" && r.Header.Get("X-Forwarded-Proto") == "" {
 			return ""
 		}

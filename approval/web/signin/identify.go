@@ -146,9 +146,9 @@ func (s *SignIn) refuse(w http.ResponseWriter, r *http.Request, err error) {
 		w.Header().Set("HX-Redirect", s.prefix+to(s.from(r.Header.Get("HX-Current-URL"))))
 		http.Error(w, "The session has ended, and nothing was changed: sign in again at "+Path+".", http.StatusUnauthorized)
 	case r.Method == http.MethodGet || r.Method == http.MethodHead:
-		s.redirect(w, r, to(r.URL.RequestURI()))
+		s.redirect(w, to(r.URL.RequestURI()))
 	default:
-		s.redirect(w, r, to(s.from(r.Header.Get("Referer"))))
+		s.redirect(w, to(s.from(r.Header.Get("Referer"))))
 	}
 }
 
@@ -194,5 +194,5 @@ func (s *SignIn) enter(w http.ResponseWriter, r *http.Request, v session, next s
 		s.choose(w, r, http.StatusServiceUnavailable, "You are not signed in: the server cannot write at the moment. Try again later.", next)
 		return
 	}
-	s.redirect(w, r, next)
+	s.redirect(w, next)
 }

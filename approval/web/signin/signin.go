@@ -91,20 +91,12 @@ func New(cfg Config) *SignIn {
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.page(w, r, http.StatusNotFound, Page{Problem: "This address has no page: begin at the sign-in."})
 	})
-	origins := http.NewCrossOriginProtection()
-	for _, origin := range cfg.Guard.Origins {
-		_ = origins.AddTrustedOrigin(origin) // the configuration has checked its syntax
-	}
 	s.handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		httpd.Begin(w, r)
 		defer httpd.Finish(w, r)
 		w.Header().Add("Vary", "Cookie")
 		if wrong := cfg.Guard.Check(r); wrong != nil {
 			s.page(w, r, wrong.Status, Page{Problem: wrong.Error()})
-			return
-		}
-		if origins.Check(r) != nil {
-			s.page(w, r, http.StatusForbidden, Page{Problem: "Pages of other sites may not sign you in or out here."})
 			return
 		}
 		mux.ServeHTTP(w, r)
@@ -124,7 +116,7 @@ func (s *SignIn) show(w http.ResponseWriter, r *http.Request) {
 	case err == nil && why == whyOut:
 		s.page(w, r, http.StatusOK, Page{Message: "Your session has ended. You are still signed in as " + by.Subject + ", because your browser or a proxy identifies you with each request.", Next: next})
 	case err == nil:
-		s.redirect(w, r, next)
+		s.redirect(w, next)
 	case s.wrong(err).Status != http.StatusUnauthorized:
 		s.failed(w, r, err, next)
 	default:
@@ -152,11 +144,11 @@ func (s *SignIn) out(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.clear(w, r, sessionCookie)
-	s.redirect(w, r, Path+"?why="+whyOut)
+	s.redirect(w, Path+"?why="+whyOut)
 }
 
 // redirect sends a browser to a path below the base URL.
-func (s *SignIn) redirect(w http.ResponseWriter, _ *http.Request, path string) {
+func (s *SignIn) redirect(w http.ResponseWriter, path string) {
 	w.Header().Set("Location", s.prefix+path)
 	w.WriteHeader(http.StatusSeeOther)
 }
