@@ -132,7 +132,7 @@ func taskRoutes(routes []notify.Route) (all []task.Route) {
 }
 
 // newPumping returns the pump of a server's notifications.
-func newPumping(c notify.Config, conf *config.Config, routes []notify.Route) (*pumping, error) {
+func newPumping(c notify.Config, conf *config.Config, routes []notify.Route) *pumping {
 	if base := conf.PublicURL; base != "" && conf.UI.Enabled {
 		c.Link = func(approval string) string {
 			if approval == "" {
@@ -141,11 +141,7 @@ func newPumping(c notify.Config, conf *config.Config, routes []notify.Route) (*p
 			return base + web.Path + "/approvals/" + url.PathEscape(approval)
 		}
 	}
-	pump, err := notify.New(c, routes)
-	if err != nil {
-		return nil, fmt.Errorf("notifications: %w", err)
-	}
-	return &pumping{Pump: pump, store: c.Store}, nil
+	return &pumping{Pump: notify.New(c, routes), store: c.Store}
 }
 
 // pumping sends notifications, and lists them.

@@ -81,9 +81,9 @@ func (c *Config) pushes(conf *config.Config, own func() []netip.AddrPort) (*push
 func (s *Server) sealer() *keyring.Sealer { return s.keys.Sealer(keyring.PushSecrets) }
 
 // openPush makes the sender of push notifications. Call it with the store and the keys open.
-func (s *Server) openPush() (err error) {
+func (s *Server) openPush() {
 	if s.push == nil {
-		return nil
+		return
 	}
 	of := push.Config{
 		Store: s.store.handle, Secrets: s.sealer(), Client: s.push.client, Timeout: s.config.Push.Timeout, Log: s.log, Now: s.given.Now,
@@ -96,10 +96,7 @@ func (s *Server) openPush() (err error) {
 	if s.config.Push.JWT {
 		of.Sign = s.pushTokens().sign
 	}
-	if s.push.deliverer, err = push.New(of); err != nil {
-		return fmt.Errorf("push notifications: %w", err)
-	}
-	return nil
+	s.push.deliverer = push.New(of)
 }
 
 // pushed returns what was sent to webhooks; on is false if push notifications are off.

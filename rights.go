@@ -65,8 +65,7 @@ func (s *Server) warnUnreached(ctx context.Context) {
 	if unreached == nil {
 		return
 	}
-	for q := (store.Query{Limit: 1000}); ; {
-		page, err := s.store.handle.Tasks(ctx, store.System(), q)
+	for h, err := range store.AllTasks(ctx, s.store.handle, store.System(), store.Query{Limit: 1000}) {
 		if ctx.Err() != nil {
 			return
 		}
@@ -74,12 +73,7 @@ func (s *Server) warnUnreached(ctx context.Context) {
 			s.log.Warn().Err(err).Msg("it is not known whether tasks are out of reach of all callers")
 			return
 		}
-		for i := range page.Tasks {
-			unreached.Add(&page.Tasks[i])
-		}
-		if q.Cursor = page.Next; q.Cursor == "" {
-			break
-		}
+		unreached.Add(h)
 	}
 	warn(s.log, unreached.Warnings())
 }

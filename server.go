@@ -161,13 +161,8 @@ func New(c Config) (_ *Server, err error) {
 	if c.Inside.Opened != nil {
 		c.Inside.Opened(&s.tools)
 	}
-	if err := s.openPush(); err != nil {
-		return nil, err
-	}
-	pump := notify.Config{Store: s.store.handle, Log: s.log, Now: c.Now, CrashPoint: c.CrashPoint}
-	if s.notify, err = newPumping(pump, conf, p.routes); err != nil {
-		return nil, err
-	}
+	s.openPush()
+	s.notify = newPumping(notify.Config{Store: s.store.handle, Log: s.log, Now: c.Now, CrashPoint: c.CrashPoint}, conf, p.routes)
 	s.makeAPI()
 	if err := s.openAdmin(); err != nil {
 		return nil, err

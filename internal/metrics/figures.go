@@ -136,18 +136,15 @@ func (s *Survey) look(ctx context.Context) (f Figures, err error) {
 // each calls do with each row in an index, up to [MaxFigure], without its value. Every page is a
 // transaction of its own.
 func (s *Survey) each(ctx context.Context, kind, index string, do func(*store.Row)) error {
-	q := store.RowQuery{Kind: kind, Index: index, Limit: 1000, Keys: true}
-	for n := 0; ; {
-		page, err := s.Store.Rows(ctx, store.System(), q)
+	left := MaxFigure
+	for row, err := range store.AllRows(ctx, s.Store, store.System(), store.RowQuery{Kind: kind, Index: index, Limit: 1000, Keys: true}) {
 		if err != nil {
 			return err
 		}
-		for i := range page.Rows {
-			do(&page.Rows[i])
-		}
-		n += len(page.Rows)
-		if q.Cursor = page.Next; q.Cursor == "" || n >= MaxFigure {
-			return nil
+		do(row)
+		if left--; left == 0 {
+			break
 		}
 	}
+	return nil
 }

@@ -54,26 +54,20 @@ func (a *Approvals) Grants(ctx context.Context, by auth.Principal, limit int, cu
 // RemoveEnded removes the grants of all owners that have ended.
 func (a *Approvals) RemoveEnded(ctx context.Context) error {
 	q := store.RowQuery{Kind: task.RowGrant, Index: task.IndexGrants}
-	for {
-		page, err := a.core.env.Store.Rows(ctx, store.System(), q)
+	for row, err := range store.AllRows(ctx, a.core.env.Store, store.System(), q) {
 		if err != nil {
 			return fmt.Errorf("read grants: %w", err)
 		}
-		for i := range page.Rows {
-			row := &page.Rows[i]
-			g, err := rules.ReadGrant(row)
-			if err != nil || a.core.env.Now().Before(g.Until) {
-				continue
-			}
-			_, err = a.core.env.Store.Append(ctx, &store.Batch{Scope: ownerOf(g.Owner), Rows: []store.RowChange{{Kind: task.RowGrant, Key: row.Key, IfRev: row.Rev, Delete: true}}}).Wait()
-			if err != nil && !errors.Is(err, store.ErrConflict) {
-				return fmt.Errorf("remove grant %s: %w", row.Key, err)
-			}
+		g, err := rules.ReadGrant(row)
+		if err != nil || a.core.env.Now().Before(g.Until) {
+			continue
 		}
-		if q.Cursor = page.Next; q.Cursor == "" {
-			return nil
+		_, err = a.core.env.Store.Append(ctx, &store.Batch{Scope: ownerOf(g.Owner), Rows: []store.RowChange{{Kind: task.RowGrant, Key: row.Key, IfRev: row.Rev, Delete: true}}}).Wait()
+		if err != nil && !errors.Is(err, store.ErrConflict) {
+			return fmt.Errorf("remove grant %s: %w", row.Key, err)
 		}
 	}
+	return nil
 }
 
 // tenant returns the tenant whose approvals by sees.

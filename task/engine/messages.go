@@ -145,20 +145,17 @@ const maxWaiting = 5
 // waiting returns the ids of tasks of a context that wait for decisions, those with the newest status
 // first, and of at most maxWaiting tasks. A message without a context has none.
 func (c *core) waiting(ctx context.Context, owner store.Scope, contextID string) (ids []string, _ error) {
-	for q := (store.Query{Context: contextID, Limit: 1000}); contextID != ""; {
-		page, err := c.env.Store.Tasks(ctx, owner, q)
+	if contextID == "" {
+		return nil, nil
+	}
+	for h, err := range store.AllTasks(ctx, c.env.Store, owner, store.Query{Context: contextID, Limit: 1000}) {
 		if err != nil {
 			return nil, fmt.Errorf("list the tasks of a context: %w", err)
 		}
-		for i := range page.Tasks {
-			if h := &page.Tasks[i]; h.Pending > 0 && h.Phase != store.Final {
-				if ids = append(ids, h.Task.String()); len(ids) == maxWaiting {
-					return ids, nil
-				}
+		if h.Pending > 0 && h.Phase != store.Final {
+			if ids = append(ids, h.Task.String()); len(ids) == maxWaiting {
+				break
 			}
-		}
-		if q.Cursor = page.Next; q.Cursor == "" {
-			break
 		}
 	}
 	return ids, nil

@@ -24,27 +24,23 @@ func (c *core) taskSight(ctx context.Context, by auth.Principal, scope, owner st
 		return taskSight{}, nil
 	}
 	list := &Approvals{core: c, anonymous: owner == ownerOf(auth.Anonymous())}
-	for q := (store.RowQuery{Kind: task.RowApproval, Index: task.IndexHides, Prefix: []byte(id.String())}); ; {
-		page, err := c.env.Store.Rows(ctx, scope, q)
+	q := store.RowQuery{Kind: task.RowApproval, Index: task.IndexHides, Prefix: []byte(id.String())}
+	for row, err := range store.AllRows(ctx, c.env.Store, scope, q) {
 		if err != nil {
 			return taskSight{masked: true, bare: true}, fmt.Errorf("read what gates hide of task %s: %w", id, err)
 		}
-		for i := range page.Rows {
-			a, err := tasklog.ReadApproval(&page.Rows[i])
-			if err != nil { // nobody knows what it hides
-				return taskSight{masked: true, bare: true}, nil //nolint:nilerr // the task can be read
-			}
-			if !a.Masks() {
-				continue
-			}
-			seen := sight.Of(list.Reader(by, &a), sight.Task)
-			sees.masked = sees.masked || seen.Arguments != sight.Whole
-			sees.bare = sees.bare || a.Terms.MaskTask && seen.Kept != sight.Whole
+		a, err := tasklog.ReadApproval(row)
+		if err != nil { // nobody knows what it hides
+			return taskSight{masked: true, bare: true}, nil //nolint:nilerr // the task can be read
 		}
-		if q.Cursor = page.Next; q.Cursor == "" {
-			return sees, nil
+		if !a.Masks() {
+			continue
 		}
+		seen := sight.Of(list.Reader(by, &a), sight.Task)
+		sees.masked = sees.masked || seen.Arguments != sight.Whole
+		sees.bare = sees.bare || a.Terms.MaskTask && seen.Kept != sight.Whole
 	}
+	return sees, nil
 }
 
 // view returns a View as the reader sees it.

@@ -296,23 +296,17 @@ type PlannedCall struct {
 // Planned calls each with the calls that tasks of all owners have planned since a time, the newest
 // task first, and with a call without a tool for a damaged task. It has one task in memory at a time.
 func Planned(ctx context.Context, s store.Store, since time.Time, each func(*PlannedCall)) error {
-	for q := (store.Query{Since: store.MillisOf(since), Limit: 1000}); ; {
-		page, err := s.Tasks(ctx, store.System(), q)
+	for h, err := range store.AllTasks(ctx, s, store.System(), store.Query{Since: store.MillisOf(since), Limit: 1000}) {
 		if err != nil {
 			return fmt.Errorf("list the tasks: %w", err)
 		}
-		for i := range page.Tasks {
-			id := page.Tasks[i].Task
-			if err := plannedBy(ctx, s, id, since, each); errors.Is(err, store.ErrDataLoss) {
-				each(&PlannedCall{Task: id.String()})
-			} else if err != nil && !errors.Is(err, store.ErrNotFound) { // deleted in the meantime
-				return fmt.Errorf("read task %s: %w", id, err)
-			}
-		}
-		if q.Cursor = page.Next; q.Cursor == "" {
-			return nil
+		if err := plannedBy(ctx, s, h.Task, since, each); errors.Is(err, store.ErrDataLoss) {
+			each(&PlannedCall{Task: h.Task.String()})
+		} else if err != nil && !errors.Is(err, store.ErrNotFound) { // deleted in the meantime
+			return fmt.Errorf("read task %s: %w", h.Task, err)
 		}
 	}
+	return nil
 }
 
 // plannedBy is Planned for a task.

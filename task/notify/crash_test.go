@@ -134,7 +134,7 @@ func TestOlderInstance(t *testing.T) {
 			t.Fatalf("%d messages, want 1", len(old.messages()))
 		}
 		handle := must(w.open())
-		p := must(notify.New(notify.Config{Store: handle, Log: w.log}, []notify.Route{asked("r", young)}))
+		p := notify.New(notify.Config{Store: handle, Log: w.log}, []notify.Route{asked("r", young)})
 		w.background(p.Run)
 		w.pass(2 * time.Minute)
 		w.ask("mail")

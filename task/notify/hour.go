@@ -127,17 +127,16 @@ func (w *worker) fold(ctx context.Context, s *state) error {
 		end = max(end, now)
 	}
 	for _, index := range []string{task.IndexNew, task.IndexRetry} {
-		err := w.p.each(ctx, index, task.RoutePrefix(w.name), func(row *store.Row, n *task.Notification) error {
-			if max(n.At, n.Next) > end || len(s.Counting) >= page {
-				return errStop
+		for j, err := range w.p.all(ctx, index, task.RoutePrefix(w.name)) {
+			if err != nil {
+				return err
 			}
-			if n.Route == w.name && !s.has(row.Key) && !w.lost[string(row.Key)] {
-				s.Counting = append(s.Counting, counted{row.Task, row.Key})
+			if max(j.n.At, j.n.Next) > end || len(s.Counting) >= page {
+				break
 			}
-			return nil
-		})
-		if err != nil {
-			return err
+			if j.n.Route == w.name && !s.has(j.row.Key) && !w.lost[string(j.row.Key)] {
+				s.Counting = append(s.Counting, counted{j.row.Task, j.row.Key})
+			}
 		}
 	}
 	if len(s.Counting) == 0 {

@@ -8,7 +8,7 @@ import (
 
 // Message is what a route sends. Its JSON is the data of a webhook, which names things as the approvals API does.
 type Message struct {
-	ID        string          `json:"-"` // stable for approval, event and route: the same in every attempt
+	ID        string          `json:"-"` // of letters, digits, _ and -, stable for approval, event and route: the same in every attempt
 	Event     string          `json:"-"` // an Event constant
 	Route     string          `json:"route"`
 	At        time.Time       `json:"-"`

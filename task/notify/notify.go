@@ -25,10 +25,10 @@
 package notify
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"sync"
@@ -49,7 +49,8 @@ const (
 
 	hour       = time.Hour
 	sweepEvery = 10 * time.Minute
-	page       = 200 // rows
+	page       = 200              // rows
+	timeout    = 30 * time.Second // of an attempt
 )
 
 // The events of messages.
@@ -82,11 +83,9 @@ type Config struct {
 	// Link returns the URL of the page of an approval, and for "" that of the inbox. Nil: there
 	// are no pages that people reach.
 	Link       func(approval string) string
-	Timeout    time.Duration // of an attempt. Defaults to 30 s.
 	Log        zerolog.Logger
 	Now        func() time.Time   // the engine's clock. Defaults to time.Now.
 	CrashPoint func(point string) // called at the points, for tests that kill the process
-	Random     func() float64     // from 0 to below 1, by which pauses differ. Defaults to that of math/rand/v2.
 }
 
 // Pump sends the messages of routes. It is safe for concurrent use.
@@ -100,18 +99,14 @@ type Pump struct {
 }
 
 // New returns a Pump. It starts nothing; call [Pump.Run].
-func New(cfg Config, routes []Route) (*Pump, error) {
-	if cfg.Store == nil {
-		return nil, errors.New("task/notify: a pump needs a store")
-	}
-	cfg.Timeout = cmp.Or(max(cfg.Timeout, 0), 30*time.Second)
+func New(cfg Config, routes []Route) *Pump {
 	p := &Pump{cfg: cfg}
 	p.box = outbox.New(outbox.Config{
 		Store: cfg.Store, Kind: task.RowNotify, Scan: p.scan, Gap: 5 * time.Millisecond, Log: cfg.Log, Now: cfg.Now,
-		Backoff: outbox.Backoff{First: 5 * time.Second, Most: time.Hour, Span: 24 * time.Hour, Random: cfg.Random},
+		Backoff: outbox.Backoff{First: 5 * time.Second, Most: time.Hour, Span: 24 * time.Hour},
 	})
 	p.SetRoutes(routes)
-	return p, nil
+	return p
 }
 
 // SetRoutes replaces all routes. Messages of a route of the same name go on with its new sender;
@@ -175,22 +170,23 @@ func (p *Pump) scan(ctx context.Context, now time.Time, offer func(outbox.Lane) 
 // sweep drops the messages of routes that are gone, and messages that failed long ago.
 func (p *Pump) sweep(ctx context.Context) error {
 	for _, index := range []string{task.IndexNew, task.IndexRetry} {
-		err := p.each(ctx, index, nil, func(row *store.Row, n *task.Notification) error {
+		for j, err := range p.all(ctx, index, nil) {
+			if err != nil {
+				return err
+			}
 			p.mu.Lock()
-			gone := p.routes[n.Route] == nil
+			gone := p.routes[j.n.Route] == nil
 			p.mu.Unlock()
 			if !gone {
-				return nil
+				continue
 			}
-			err := p.remove(ctx, row)
-			if err == nil {
-				p.cfg.Log.Warn().Str("task_id", row.Task.String()).Str("approval_id", n.Approval).Str("route", n.Route).
+			switch err := p.remove(ctx, j.row); {
+			case err == nil:
+				p.cfg.Log.Warn().Str("task_id", j.row.Task.String()).Str("approval_id", j.n.Approval).Str("route", j.n.Route).
 					Msg("a notification is dropped, because its route is gone")
+			case !errors.Is(err, store.ErrDataLoss):
+				return err
 			}
-			return err
-		})
-		if err != nil {
-			return err
 		}
 	}
 	failed, err := p.failed(ctx)
@@ -198,13 +194,19 @@ func (p *Pump) sweep(ctx context.Context) error {
 		return err
 	}
 	old := store.MillisOf(p.Kept())
-	return p.each(ctx, task.IndexFailed, nil, func(row *store.Row, n *task.Notification) error {
-		if failed <= MaxFailed && n.Failed > old {
-			return errStop
+	for j, err := range p.all(ctx, task.IndexFailed, nil) {
+		if err != nil {
+			return err
+		}
+		if failed <= MaxFailed && j.n.Failed > old {
+			break
 		}
 		failed--
-		return p.remove(ctx, row)
-	})
+		if err := p.remove(ctx, j.row); err != nil && !errors.Is(err, store.ErrDataLoss) {
+			return err
+		}
+	}
+	return nil
 }
 
 // Kept returns the time since which failed messages are kept.
@@ -226,39 +228,28 @@ func (p *Pump) Failed(ctx context.Context) (messages, summaries int, err error) 
 }
 
 func (p *Pump) failed(ctx context.Context) (n int, err error) {
-	err = p.each(ctx, task.IndexFailed, nil, func(*store.Row, *task.Notification) error {
+	for _, err := range p.all(ctx, task.IndexFailed, nil) {
+		if err != nil {
+			return 0, err
+		}
 		n++
-		return nil
-	})
-	return n, err
+	}
+	return n, nil
 }
 
-// errStop ends [Pump.each].
-var errStop = errors.New("enough")
-
-// each calls f with the notifications in an index whose keys have a prefix, in their order, until f
-// returns an error. Damaged rows, and damaged tasks whose rows f cannot change, do not hide others.
-func (p *Pump) each(ctx context.Context, index string, prefix []byte, f func(*store.Row, *task.Notification) error) error {
+// all yields the notifications in an index whose keys have a prefix, in their order, without damaged
+// rows.
+func (p *Pump) all(ctx context.Context, index string, prefix []byte) iter.Seq2[*job, error] {
 	q := store.RowQuery{Kind: task.RowNotify, Index: index, Prefix: prefix, Limit: page}
-	for {
-		rows, err := p.cfg.Store.Rows(ctx, store.System(), q)
-		if err != nil {
-			return fmt.Errorf("read notifications: %w", err)
-		}
-		for i := range rows.Rows {
-			n, err := task.ParseNotification(&rows.Rows[i])
+	return func(yield func(*job, error) bool) {
+		for row, err := range store.AllRows(ctx, p.cfg.Store, store.System(), q) {
 			if err != nil {
-				continue
+				yield(nil, fmt.Errorf("read notifications: %w", err))
+				return
 			}
-			switch err := f(&rows.Rows[i], &n); {
-			case errors.Is(err, errStop):
-				return nil
-			case err != nil && !errors.Is(err, store.ErrDataLoss):
-				return err
+			if n, err := task.ParseNotification(row); err == nil && !yield(&job{row, n}, nil) {
+				return
 			}
-		}
-		if q.Cursor = rows.Next; q.Cursor == "" {
-			return nil
 		}
 	}
 }

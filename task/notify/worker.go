@@ -101,30 +101,30 @@ func (w *worker) first(ctx context.Context, s *state, now time.Time) (best *job,
 	var since store.Millis
 	for _, index := range []string{task.IndexNew, task.IndexRetry} {
 		seen := 0
-		err = w.p.each(ctx, index, task.RoutePrefix(w.name), func(row *store.Row, n *task.Notification) error {
-			from := n.At
-			if n.Tries > 0 {
-				if from = n.Next; !w.due(from, now) {
+		for j, err := range w.p.all(ctx, index, task.RoutePrefix(w.name)) {
+			if err != nil {
+				return nil, at, err
+			}
+			from := j.n.At
+			if j.n.Tries > 0 {
+				if from = j.n.Next; !w.due(from, now) {
 					at = min(at, from)
-					return errStop
+					break
 				}
 			}
-			if n.Route != w.name || w.lost[string(row.Key)] {
-				return nil // whose prefix is the same by chance
+			if j.n.Route != w.name || w.lost[string(j.row.Key)] {
+				continue // whose prefix is the same by chance
 			}
-			if seen++; !s.has(row.Key) && s.full() && !s.over(now) {
+			if seen++; !s.has(j.row.Key) && s.full() && !s.over(now) {
 				if index == task.IndexNew && seen > page { // messages of the hour come first
-					return errStop
+					break
 				}
-				return nil
+				continue
 			}
 			if best == nil || from < since {
-				best, since = &job{row, *n}, from
+				best, since = j, from
 			}
-			return errStop
-		})
-		if err != nil {
-			return nil, at, err
+			break
 		}
 	}
 	return best, at, nil
@@ -199,7 +199,7 @@ func (w *worker) due(at store.Millis, now time.Time) bool {
 
 // send sends a message, within a time. A sender that panics fails.
 func (w *worker) send(ctx context.Context, r *Route, m *Message) error {
-	ctx, cancel := context.WithTimeout(ctx, w.p.cfg.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	err := w.p.box.Guard(func() error { return r.Sender.Send(ctx, m) })
 	if w.p.cfg.CrashPoint != nil {

@@ -173,7 +173,7 @@ func (w *world) startPump() (stop func()) {
 	if w.config != nil {
 		w.config(&c)
 	}
-	w.pump = must(notify.New(c, w.routes))
+	w.pump = notify.New(c, w.routes)
 	return w.background(w.pump.Run)
 }
 

@@ -33,7 +33,6 @@ package push
 import (
 	"cmp"
 	"context"
-	"errors"
 	"net/http"
 	"time"
 
@@ -118,10 +117,7 @@ type Deliverer struct {
 }
 
 // New returns a Deliverer. It starts nothing; call [Deliverer.Run].
-func New(cfg Config) (*Deliverer, error) {
-	if cfg.Store == nil || cfg.Secrets == nil || cfg.Client == nil {
-		return nil, errors.New("task/push: a deliverer needs a store, secrets and a client")
-	}
+func New(cfg Config) *Deliverer {
 	cfg.Timeout = min(max(cmp.Or(cfg.Timeout, 15*time.Second), time.Second), 30*time.Second)
 	// A redirect is an answer like any other that is no success.
 	client := *cfg.Client
@@ -137,7 +133,7 @@ func New(cfg Config) (*Deliverer, error) {
 		Store: cfg.Store, Kind: task.RowPushReady, Scan: d.scan, Problem: "push notifications cannot be read; retrying",
 		Gap: time.Millisecond, MaxWorkers: maxWorkers, Backoff: pauses, Log: cfg.Log, Now: cfg.Now, Host: cfg.Host,
 	})
-	return d, nil
+	return d
 }
 
 // Stats returns the counts so far.
@@ -153,35 +149,29 @@ func (d *Deliverer) Run(ctx context.Context) error { return d.box.Run(ctx) }
 // back, it reads the times of all others too: see [outbox.Backoff.Waits].
 func (d *Deliverer) scan(ctx context.Context, now time.Time, offer func(outbox.Lane) error) (next time.Time, err error) {
 	all := now.Before(d.read) || now.Sub(d.read) >= outbox.MaxRest
-	for q := (store.RowQuery{Kind: task.RowPushReady, Index: task.IndexReady, Limit: page}); ; {
-		rows, err := d.cfg.Store.Rows(ctx, store.System(), q)
+	for row, err := range store.AllRows(ctx, d.cfg.Store, store.System(), store.RowQuery{Kind: task.RowPushReady, Index: task.IndexReady, Limit: page}) {
 		if err != nil {
 			return next, err
 		}
-		for i := range rows.Rows {
-			row := &rows.Rows[i]
-			at, ok := task.ParseReadyKey(row.Value)
-			if row.Damaged || !ok {
-				continue
-			}
-			if t := at.Time(); d.box.Backoff.Waits(t, now) {
-				if next.IsZero() {
-					next = t
-				}
-				if !all {
-					return next, nil
-				}
-			} else if p, ok := placeOf(d.cfg.Store, row); ok {
-				if err := offer(&job{place: p, d: d}); err != nil {
-					return next, err
-				}
-			}
+		at, ok := task.ParseReadyKey(row.Value)
+		if row.Damaged || !ok {
+			continue
 		}
-		if q.Cursor = rows.Next; q.Cursor == "" {
-			if all {
-				d.read = now
+		if t := at.Time(); d.box.Backoff.Waits(t, now) {
+			if next.IsZero() {
+				next = t
 			}
-			return next, nil
+			if !all {
+				return next, nil
+			}
+		} else if p, ok := placeOf(d.cfg.Store, row); ok {
+			if err := offer(&job{place: p, d: d}); err != nil {
+				return next, err
+			}
 		}
 	}
+	if all {
+		d.read = now
+	}
+	return next, nil
 }

@@ -200,14 +200,11 @@ func testStopsWhileOthersEncode(t *testing.T) {
 	let := make(chan struct{})
 	var encoding atomic.Int64
 	w.start(true)
-	d, err := push.New(push.Config{Store: w.handle, Secrets: sealer{}, Client: &http.Client{Transport: transport(accept)}, View: w.engine.ViewAt, Legacy: func(v *task.View) ([]byte, error) {
+	d := push.New(push.Config{Store: w.handle, Secrets: sealer{}, Client: &http.Client{Transport: transport(accept)}, View: w.engine.ViewAt, Legacy: func(v *task.View) ([]byte, error) {
 		encoding.Add(1)
 		<-let
 		return legacy(v)
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- d.Run(ctx) }()

@@ -140,7 +140,7 @@ func (w *world) startPusher(h store.Handle) (stop func()) {
 	if w.config != nil {
 		w.config(&c)
 	}
-	d := must(push.New(c))
+	d := push.New(c)
 	if !w.patient {
 		d.SetBackoff(time.Millisecond, 20*time.Millisecond)
 	}

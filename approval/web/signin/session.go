@@ -202,25 +202,20 @@ func (s *SignIn) Run(ctx context.Context) error {
 
 func (s *SignIn) sweep(ctx context.Context) error {
 	q := store.RowQuery{Kind: rowSession, Index: indexEnd, Limit: 100}
-	for {
-		page, err := s.cfg.Store.Rows(ctx, store.System(), q)
+	for stored, err := range store.AllRows(ctx, s.cfg.Store, store.System(), q) {
 		if err != nil {
 			return err
 		}
-		for i := range page.Rows {
-			at, err := decode(&page.Rows[i])
-			if err != nil {
-				continue // its owner is lost
-			}
-			if store.MillisOf(s.cfg.Now()) < s.over(&at.session) {
-				return nil // and so are the rest
-			}
-			if err := s.remove(ctx, at.owner(), at.key); err != nil {
-				return err
-			}
+		at, err := decode(stored)
+		if err != nil {
+			continue // its owner is lost
 		}
-		if q.Cursor = page.Next; q.Cursor == "" {
-			return nil
+		if store.MillisOf(s.cfg.Now()) < s.over(&at.session) {
+			break // and so are the rest
+		}
+		if err := s.remove(ctx, at.owner(), at.key); err != nil {
+			return err
 		}
 	}
+	return nil
 }

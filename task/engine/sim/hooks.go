@@ -27,7 +27,7 @@ func (plain) Open(sealed, _ []byte) ([]byte, error) { return sealed, nil }
 
 // deliver starts the delivery of push notifications in a server.
 func (w *world) deliver(v *server, h store.Handle) {
-	d, err := push.New(push.Config{
+	d := push.New(push.Config{
 		Store: &watchedRows{Handle: h, w: w}, Secrets: plain{}, Client: &http.Client{Transport: &receivers{w: w, p: v.p}}, Legacy: legacyBody,
 		View: func(ctx context.Context, id store.TaskID, seq uint64) (*task.View, error) {
 			return v.engine.ViewAt(ctx, id, seq)
@@ -36,9 +36,6 @@ func (w *world) deliver(v *server, h store.Handle) {
 		Random:     func() float64 { return float64(w.choices.Choose(Outcomes, 5)) / 5 },
 		CrashPoint: w.mayDie(v),
 	})
-	if err != nil {
-		panic(err)
-	}
 	ctx, stop := context.WithCancel(context.Background())
 	v.stopPush = stop
 	v.p.Go(func() {

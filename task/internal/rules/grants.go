@@ -44,20 +44,14 @@ type GrantStore interface {
 func Incarnation(s GrantStore) string { return fmt.Sprintf("%016x", s.Incarnation()) }
 
 // rows yields the rows of grants that match a query.
-func (g *Grants) rows(ctx context.Context, q store.RowQuery) iter.Seq2[store.Row, error] {
-	return func(yield func(store.Row, error) bool) {
-		for n := 0; n < maxGrants; n += grantsRead {
-			page, err := g.Store.Rows(ctx, g.Owner, q)
+func (g *Grants) rows(ctx context.Context, q store.RowQuery) iter.Seq2[*store.Row, error] {
+	return func(yield func(*store.Row, error) bool) {
+		left := maxGrants
+		for row, err := range store.AllRows(ctx, g.Store, g.Owner, q) {
 			if err != nil {
-				yield(store.Row{}, fmt.Errorf("read grants: %w", err))
-				return
+				err = fmt.Errorf("read grants: %w", err)
 			}
-			for i := range page.Rows {
-				if !yield(page.Rows[i], nil) {
-					return
-				}
-			}
-			if q.Cursor = page.Next; q.Cursor == "" {
+			if left--; !yield(row, err) || left == 0 {
 				return
 			}
 		}
@@ -145,7 +139,7 @@ func (d *Draft) standing(c *fold.Call, x *examined) (_ *usedGrant, lapsed string
 				d.problem("grants cannot be read, so the call is asked about", err)
 				return nil, lapsed
 			}
-			g, err := ReadGrant(&row)
+			g, err := ReadGrant(row)
 			if err != nil {
 				d.problem("a grant cannot be read", err)
 				continue
@@ -268,7 +262,7 @@ func (d *Draft) withdrawn(a *approval.Approval) string {
 
 // grantRows returns the rows of the grants with one of some keys for the task, for its context, and
 // for all tasks of the owner; or the row of the grant by which a call goes on again.
-func (d *Draft) grantRows(c *fold.Call, keys []string, again bool) (all []iter.Seq2[store.Row, error]) {
+func (d *Draft) grantRows(c *fold.Call, keys []string, again bool) (all []iter.Seq2[*store.Row, error]) {
 	if again {
 		return append(all, d.at.Grants.rows(d.at.Ctx, store.RowQuery{Kind: task.RowGrant, Key: []byte(c.Grant)}))
 	}

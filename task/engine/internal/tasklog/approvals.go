@@ -47,26 +47,21 @@ const pendingBytes = 256 << 10
 // out. The log says what cannot be read, and otherwise, the consequence.
 func (r *Reader) EachPending(otherwise string, yield func(store.TaskID, *approval.Approval) bool) (all bool) {
 	q := store.RowQuery{Kind: task.RowApproval, Index: task.IndexPending, Bytes: pendingBytes}
-	for {
-		page, err := r.env.Store.Rows(r.env.Ctx, store.System(), q)
+	for row, err := range store.AllRows(r.env.Ctx, r.env.Store, store.System(), q) {
 		if err != nil {
 			if r.env.Ctx.Err() == nil {
 				r.env.Log.Error().Err(err).Msg("pending approvals cannot be read; " + otherwise)
 			}
 			return false
 		}
-		for _, row := range page.Rows {
-			a, err := ReadApproval(&row)
-			if err != nil {
-				r.env.Log.Error().Err(err).Str("task_id", row.Task.String()).Msg("an approval cannot be read; " + otherwise)
-			} else if !yield(row.Task, &a) {
-				return false
-			}
-		}
-		if q.Cursor = page.Next; q.Cursor == "" {
-			return true
+		a, err := ReadApproval(row)
+		if err != nil {
+			r.env.Log.Error().Err(err).Str("task_id", row.Task.String()).Msg("an approval cannot be read; " + otherwise)
+		} else if !yield(row.Task, &a) {
+			return false
 		}
 	}
+	return true
 }
 
 // Translate turns errors of the store into errors of tasks.

@@ -16,22 +16,17 @@ import (
 func (t *Turn) spent(owner auth.Principal) func(context.Context) (int, error) {
 	return func(ctx context.Context) (tokens int, _ error) {
 		q := store.RowQuery{Kind: task.RowTokens, Index: task.IndexSpent, Prefix: task.SpentPrefix(owner.Tenant, owner.Subject, t.turns.Env.Now()), Limit: 1000}
-		for {
-			page, err := t.turns.Env.Store.Rows(ctx, t.Owner, q)
+		for row, err := range store.AllRows(ctx, t.turns.Env.Store, t.Owner, q) {
 			if err != nil {
 				return 0, fmt.Errorf("read what a caller has spent: %w", err)
 			}
-			for i := range page.Rows {
-				n, err := strconv.Atoi(string(page.Rows[i].Value))
-				if err != nil {
-					return 0, fmt.Errorf("read what task %s has spent: %w", page.Rows[i].Task, err)
-				}
-				tokens += n
+			n, err := strconv.Atoi(string(row.Value))
+			if err != nil {
+				return 0, fmt.Errorf("read what task %s has spent: %w", row.Task, err)
 			}
-			if q.Cursor = page.Next; q.Cursor == "" {
-				return tokens, nil
-			}
+			tokens += n
 		}
+		return tokens, nil
 	}
 }
 
