@@ -16,17 +16,19 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/net/http/httpguts"
+
 	"a2a-server/auth"
 )
 
 // Method is the [auth.Principal.Method] of a caller with an API key.
 const Method = "api_key"
 
+// subjects begin the subjects of callers, before the id of their key.
+const subjects = "key:"
+
 // Config configures an Authenticator.
 type Config struct {
-	// Name is the first part of the subjects, <name>:<id>. It must not change: under another
-	// subject, a caller owns nothing. Defaults to "key".
-	Name string
 	// Header is the header field that has the key. Defaults to X-API-Key. If it is
 	// Authorization, the value is "Bearer <key>", and no other authenticator may read that
 	// field.
@@ -62,9 +64,6 @@ type entry struct {
 // New returns an Authenticator of the keys in a file. The error is a fault of the file or the
 // configuration.
 func New(cfg Config) (*Authenticator, error) {
-	if cfg.Name == "" {
-		cfg.Name = "key"
-	}
 	if cfg.Header == "" {
 		cfg.Header = "X-API-Key"
 	}
@@ -74,9 +73,7 @@ func New(cfg Config) (*Authenticator, error) {
 	switch {
 	case cfg.File == "":
 		return nil, errors.New("no API key file configured: create one with a2a-server keys add")
-	case strings.ContainsAny(cfg.Name, ": \t"):
-		return nil, fmt.Errorf("API keys cannot be called %q: a name has no colon and no blank", cfg.Name)
-	case !isToken(cfg.Header):
+	case !httpguts.ValidHeaderFieldName(cfg.Header):
 		return nil, fmt.Errorf("%.100q is not the name of a header field: write one such as X-API-Key", cfg.Header)
 	}
 	a := &Authenticator{cfg: cfg, bearer: strings.EqualFold(cfg.Header, "Authorization")}
@@ -84,11 +81,6 @@ func New(cfg Config) (*Authenticator, error) {
 		return nil, err
 	}
 	return a, nil
-}
-
-// isToken reports whether s can be the name of a header field.
-func isToken(s string) bool {
-	return s != "" && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_") == ""
 }
 
 // Reload reads the file again. All its keys count at once; if anything is wrong with it,
@@ -113,7 +105,7 @@ func (a *Authenticator) Reload() error {
 	roles := sharedRoles{}
 	for i := range keys {
 		k := &keys[i]
-		by := k.principal(a.cfg.Name, a.cfg.Tenant)
+		by := k.principal(a.cfg.Tenant)
 		if err := by.Validate(); err != nil {
 			return fmt.Errorf("%s: key %s: %w", a.cfg.File, k.ID, err)
 		}
@@ -142,7 +134,7 @@ func (s sharedRoles) of(roles []string) []string {
 // Holder returns whom the key with a subject authenticates. ours is false if the subject is
 // not of an API key; valid is false if its key was removed or revoked, or has expired.
 func (a *Authenticator) Holder(subject string) (by auth.Principal, ours, valid bool) {
-	id, ours := strings.CutPrefix(subject, a.cfg.Name+":")
+	id, ours := strings.CutPrefix(subject, subjects)
 	e, known := a.keys.Load().keys[id]
 	return e.by, ours, ours && known && a.valid(e)
 }

@@ -79,10 +79,10 @@ func TestAuthenticate(t *testing.T) {
 	if err := Revoke(w.file, "gone", noon); err != nil {
 		t.Fatal(err)
 	}
-	a := w.open(Config{Name: "keys", Tenant: "default"})
+	a := w.open(Config{Tenant: "default"})
 	for i, want := range []auth.Principal{
-		{Tenant: "acme", Subject: "keys:alice", Person: "corp:alice", Roles: []string{"requester", "approver"}, Method: "api_key"},
-		{Tenant: "default", Subject: "keys:ci-2.main", Kind: auth.KindService, Roles: []string{"requester"}, Method: "api_key", Expires: noon.Add(time.Hour)},
+		{Tenant: "acme", Subject: "key:alice", Person: "corp:alice", Roles: []string{"requester", "approver"}, Method: "api_key"},
+		{Tenant: "default", Subject: "key:ci-2.main", Kind: auth.KindService, Roles: []string{"requester"}, Method: "api_key", Expires: noon.Add(time.Hour)},
 	} {
 		got, err := a.Authenticate(t.Context(), request("X-API-Key", keys[i]))
 		if err != nil {
@@ -303,12 +303,11 @@ func TestNewRefuses(t *testing.T) {
 		c    Config
 		says string
 	}{
-		"no file":         {Config{}, "no API key file"},
-		"a missing file":  {Config{File: file + "x"}, "x: correct auth.keys.file or --file, or create the file with a2a-server keys add"},
-		"a folder":        {Config{File: filepath.Dir(file)}, "not a regular file"},
-		"a name in parts": {Config{File: file, Name: "a:b"}, "no colon"},
-		"a bad header":    {Config{File: file, Header: "X-Key\r\n"}, "name of a header field"},
-		"a huge tenant":   {Config{File: file, Tenant: strings.Repeat("t", 2<<10)}, "use a shorter name"},
+		"no file":        {Config{}, "no API key file"},
+		"a missing file": {Config{File: file + "x"}, "x: correct auth.keys.file or --file, or create the file with a2a-server keys add"},
+		"a folder":       {Config{File: filepath.Dir(file)}, "not a regular file"},
+		"a bad header":   {Config{File: file, Header: "X-Key\r\n"}, "name of a header field"},
+		"a huge tenant":  {Config{File: file, Tenant: strings.Repeat("t", 2<<10)}, "use a shorter name"},
 	} {
 		if _, err := New(tc.c); err == nil || !strings.Contains(err.Error(), tc.says) {
 			t.Errorf("%s: New() = %v, want %q", name, err, tc.says)

@@ -92,7 +92,7 @@ func (k *Key) check() error {
 			return err
 		}
 	}
-	by := k.principal("key", "")
+	by := k.principal("")
 	return by.Validate()
 }
 

@@ -35,12 +35,12 @@ type Key struct {
 }
 
 // principal returns whom the key authenticates.
-func (k *Key) principal(name, tenant string) auth.Principal {
+func (k *Key) principal(tenant string) auth.Principal {
 	if k.Tenant != "" {
 		tenant = k.Tenant
 	}
 	return auth.Principal{
-		Tenant: tenant, Subject: name + ":" + k.ID, Person: k.Person, Kind: k.Kind,
+		Tenant: tenant, Subject: subjects + k.ID, Person: k.Person, Kind: k.Kind,
 		Roles: k.Roles, Method: Method, Mark: markOf(k.hash), Expires: k.Expires,
 	}
 }
@@ -114,64 +114,65 @@ func readKeys(root strictyaml.Node) []Key {
 
 func readKey(n strictyaml.Node) Key {
 	k := Key{place: n.Place()}
-	f, ok := n.Fields("id", "sha256", "kind", "person", "tenant", "roles", "created", "expires", "revoked")
-	if !ok {
+	var f struct{ ID, SHA256, Kind, Person, Tenant, Roles, Created, Expires, Revoked strictyaml.Node }
+	if !n.Decode(&f) {
 		return k
 	}
-	id := f.Get("id")
-	if text, ok := id.Text(); ok {
-		if err := CheckID(text); err != nil {
-			id.Add("%v", err)
-		}
-		k.ID = strings.Clone(text)
-	}
-	sum := f.Get("sha256")
-	if text, ok := sum.Text(); ok {
-		raw, err := hex.DecodeString(text)
-		if err != nil || len(raw) != len(k.hash) || hash(raw) == (hash{}) {
-			sum.Add("is not the SHA-256 of a key, which has 64 hexadecimal digits; a2a-server keys add writes it")
-		} else {
-			k.hash = hash(raw)
-		}
-	}
-	if kind := f.Get("kind"); !kind.Missing() {
-		switch text, ok := kind.Text(); {
-		case !ok, text == kindPerson:
-		case text == string(auth.KindService):
-			k.Kind = auth.KindService
-		default:
-			kind.Add("%s is not a kind; write %s or %s", visible.Quote(text, 60), kindPerson, auth.KindService)
-		}
-	}
-	k.Person, k.Tenant = readName(f.Get("person")), readName(f.Get("tenant"))
-	if roles := f.Get("roles"); !roles.Missing() {
-		items, _ := roles.Items("a list of roles", "")
+	k.ID, k.hash = parsed(f.ID, parseID), parsed(f.SHA256, parseHash)
+	k.Kind, k.Person, k.Tenant = optional(f.Kind, parseKind), optional(f.Person, parseName), optional(f.Tenant, parseName)
+	if !f.Roles.Missing() {
+		items, _ := f.Roles.Items("a list of roles", "")
 		for _, item := range items {
-			if role := readName(item); role != "" && !slices.Contains(k.Roles, role) {
+			if role := parsed(item, parseName); role != "" && !slices.Contains(k.Roles, role) {
 				k.Roles = append(k.Roles, role)
 			}
 		}
 	}
-	k.Created, k.Expires, k.Revoked = readTime(f.Get("created")), readTime(f.Get("expires")), readTime(f.Get("revoked"))
+	k.Created, k.Expires, k.Revoked = optional(f.Created, ParseTime), optional(f.Expires, ParseTime), optional(f.Revoked, ParseTime)
 	return k
+}
+
+// parsed returns the value of a text.
+func parsed[T any](n strictyaml.Node, parse func(string) (T, error)) (v T) {
+	if text, ok := n.Text(); ok {
+		var err error
+		if v, err = parse(text); err != nil {
+			n.Add("%v", err)
+		}
+	}
+	return v
+}
+
+// optional is parsed for a text that may be missing.
+func optional[T any](n strictyaml.Node, parse func(string) (T, error)) (v T) {
+	if n.Missing() {
+		return v
+	}
+	return parsed(n, parse)
+}
+
+func parseID(text string) (string, error)   { return strings.Clone(text), CheckID(text) }
+func parseName(text string) (string, error) { return strings.Clone(text), checkName(text) }
+
+func parseHash(text string) (h hash, err error) {
+	raw, err := hex.DecodeString(text)
+	if err != nil || len(raw) != len(h) || hash(raw) == h {
+		return h, errors.New("is not the SHA-256 of a key, which has 64 hexadecimal digits; a2a-server keys add writes it")
+	}
+	return hash(raw), nil
 }
 
 // kindPerson is how a file writes [auth.KindPerson].
 const kindPerson = "person"
 
-// readName returns a name that people can read; "" if it is missing.
-func readName(n strictyaml.Node) string {
-	if n.Missing() {
-		return ""
+func parseKind(text string) (auth.Kind, error) {
+	switch text {
+	case kindPerson:
+		return auth.KindPerson, nil
+	case string(auth.KindService):
+		return auth.KindService, nil
 	}
-	text, ok := n.Text()
-	if !ok {
-		return ""
-	}
-	if err := checkName(text); err != nil {
-		n.Add("%v", err)
-	}
-	return strings.Clone(text)
+	return "", fmt.Errorf("%s is not a kind; write %s or %s", visible.Quote(text, 60), kindPerson, auth.KindService)
 }
 
 // checkName returns an error unless a text can be the name of a tenant, a person or a role.
@@ -185,21 +186,6 @@ func checkName(text string) error {
 		return fmt.Errorf("the name has %d bytes; at most %d are allowed", len(text), auth.MaxOwner/2)
 	}
 	return nil
-}
-
-func readTime(n strictyaml.Node) time.Time {
-	if n.Missing() {
-		return time.Time{}
-	}
-	text, ok := n.Text()
-	if !ok {
-		return time.Time{}
-	}
-	at, err := ParseTime(text)
-	if err != nil {
-		n.Add("%v", err)
-	}
-	return at
 }
 
 // ParseTime parses a date, which means its beginning in UTC, or a time of RFC 3339, of which

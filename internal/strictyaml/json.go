@@ -14,20 +14,6 @@ const maxDepth = 64
 // map[string]any. Anything else is a problem.
 func (n Node) JSON() any { return n.nested(0) }
 
-// Object is [Node.JSON] for a mapping. It returns nil for a missing mapping. Other nodes are
-// problems.
-func (n Node) Object() map[string]any {
-	if n.Missing() {
-		return nil
-	}
-	if !n.IsMapping() {
-		n.Expected("a mapping", "")
-		return nil
-	}
-	object, _ := n.JSON().(map[string]any)
-	return object
-}
-
 func (n Node) nested(depth int) any {
 	switch {
 	case depth > maxDepth:

@@ -1,8 +1,10 @@
 package strictyaml
 
 import (
+	"cmp"
 	"encoding"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -185,32 +187,63 @@ func (n Node) Names() []string {
 	return all
 }
 
-// Fields are the members of a mapping with known names.
-type Fields struct {
-	of     Node
-	values map[string]Node
-}
-
-// Fields reads a mapping that may only have the known names. Other members are problems.
-func (n Node) Fields(known ...string) (Fields, bool) {
+// Decode sets the fields of the struct at to from a mapping that may only have members with their names,
+// in lower case or as in their tags yaml. A field is a string, a list of strings, which its tag list may
+// describe, or a Node, which the caller reads. If n is not a mapping, ok is false.
+func (n Node) Decode(to any) (ok bool) {
+	at := reflect.ValueOf(to).Elem()
+	nameOf := func(f reflect.StructField) string {
+		name, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+		return cmp.Or(name, strings.ToLower(f.Name))
+	}
+	var known []string
+	for f := range at.Type().Fields() {
+		known = append(known, nameOf(f))
+	}
+	given := map[string]Node{}
 	members, ok := n.Members("a mapping with "+List(known), "")
-	f := Fields{of: n, values: map[string]Node{}}
 	for _, m := range members {
-		if !slices.Contains(known, m.Name) {
+		if slices.Contains(known, m.Name) {
+			given[m.Name] = m.Value
+		} else {
 			m.Unknown(known)
-			continue
 		}
-		f.values[m.Name] = m.Value
 	}
-	return f, ok
+	for f, v := range at.Fields() {
+		value, is := given[nameOf(f)]
+		switch v := v.Addr().Interface().(type) {
+		case *Node:
+			if *v = value; !is {
+				*v = n.Below(nameOf(f))
+			}
+		case *string:
+			if is {
+				*v, _ = value.Text()
+			}
+		case *[]string:
+			if is {
+				*v = value.texts(f.Tag.Get("list"))
+			}
+		}
+	}
+	return ok
 }
 
-// Get returns the value of a member, which is [Node.Missing] if the mapping does not have it.
-func (f Fields) Get(name string) Node {
-	if v, ok := f.values[name]; ok {
-		return v
+// Texts returns a list of strings. Anything else is a problem.
+func (n Node) Texts() []string { return n.texts("") }
+
+func (n Node) texts(what string) []string {
+	more := ""
+	if what == "" {
+		what, more = "a list", "; write it as [one, two]"
 	}
-	return f.of.Below(name)
+	all := []string{}
+	items, _ := n.Items(what, more)
+	for _, item := range items {
+		text, _ := item.Text()
+		all = append(all, text)
+	}
+	return all
 }
 
 // Scalar returns the text of a single value as its author wrote it, so that 1.10 and no stay

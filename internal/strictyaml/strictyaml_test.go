@@ -106,20 +106,22 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// TestFields shows what a reader of known keys says.
-func TestFields(t *testing.T) {
+// TestDecode shows what a reader of known keys says.
+func TestDecode(t *testing.T) {
 	t.Parallel()
 	r := &strictyaml.Report{File: "f"}
 	root, ok, err := r.Read(strings.NewReader("name: 7\nStepz: 1\nother: 2\n? x\nsteps: {x: [1]}\n"))
 	if !ok || err != nil {
 		t.Fatalf("Read() = %v, %v", ok, err)
 	}
-	f, _ := root.Fields("name", "steps", "limit")
-	f.Get("name").Text()
-	f.Get("limit").Expected("a number", ", such as 5")
-	only, _ := f.Get("steps").Fields("y")
-	only.Get("y").Below("z").Add("is not there")
-	f.Get("name").Items("a list", "; write it as [one, two]")
+	var f struct{ Name, Steps, Limit strictyaml.Node }
+	root.Decode(&f)
+	f.Name.Text()
+	f.Limit.Expected("a number", ", such as 5")
+	var only struct{ Y strictyaml.Node }
+	f.Steps.Decode(&only)
+	only.Y.Below("z").Add("is not there")
+	f.Name.Texts()
 	var got []string
 	for _, p := range r.Problems() {
 		got = append(got, p.String())
@@ -181,11 +183,14 @@ func FuzzRead(f *testing.F) {
 		}
 		if ok {
 			root.JSON()
-			root.Fields("a", "b")
+			var f struct {
+				A string
+				B []string
+			}
+			root.Decode(&f)
 			root.Items("a list", "")
 			root.Text()
 			root.Bool()
-			root.Object()
 		}
 		lines := strings.Count(string(text), "\n") + strings.Count(string(text), "\r") + strings.Count(string(text), "\u0085") + strings.Count(string(text), "\u2028") + strings.Count(string(text), "\u2029") + 2
 		for _, p := range r.Problems() {

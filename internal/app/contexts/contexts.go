@@ -43,7 +43,7 @@ type Context struct {
 	// Paths; relative paths are relative to the folder of the contexts.
 	TokenFile    string   `json:"tokenFile,omitempty"    yaml:"token_file,omitempty"`
 	KeyFile      string   `json:"keyFile,omitempty"      yaml:"key_file,omitempty"`
-	TokenCommand []string `json:"tokenCommand,omitempty" yaml:"token_command,omitempty"` // prints a token
+	TokenCommand []string `json:"tokenCommand,omitempty" list:"a list: a program and its arguments" yaml:"token_command,omitempty"` // prints a token
 }
 
 // Name matches the names of contexts.
@@ -90,35 +90,21 @@ func Read(p *cli.Program) (*File, string, error) {
 }
 
 func readContexts(root strictyaml.Node, into *File) {
-	top, ok := root.Fields("current", "contexts")
-	if !ok {
+	var top struct{ Current, Contexts strictyaml.Node }
+	if !root.Decode(&top) {
 		return
 	}
-	text := func(n strictyaml.Node, to *string) {
-		if !n.Missing() {
-			*to, _ = n.Text()
-		}
+	if !top.Current.Missing() {
+		into.Current, _ = top.Current.Text()
 	}
-	text(top.Get("current"), &into.Current)
-	if top.Get("contexts").Null() {
+	if top.Contexts.Null() {
 		return
 	}
-	members, _ := top.Get("contexts").Members("a mapping of contexts", "")
+	members, _ := top.Contexts.Members("a mapping of contexts", "")
 	for _, m := range members {
-		of, ok := m.Value.Fields("url", "socket", "token_file", "key_file", "token_command")
-		if !ok {
-			continue
-		}
 		var c Context
-		for name, to := range map[string]*string{"url": &c.URL, "socket": &c.Socket, "token_file": &c.TokenFile, "key_file": &c.KeyFile} {
-			text(of.Get(name), to)
-		}
-		if n := of.Get("token_command"); !n.Missing() {
-			items, _ := n.Items("a list: a program and its arguments", "")
-			for _, item := range items {
-				word, _ := item.Text()
-				c.TokenCommand = append(c.TokenCommand, word)
-			}
+		if !m.Value.Decode(&c) {
+			continue
 		}
 		if err := c.Check(); err != nil {
 			m.Value.Add("%v", err)
@@ -126,7 +112,7 @@ func readContexts(root strictyaml.Node, into *File) {
 		into.All[m.Name] = c
 	}
 	if _, there := into.All[into.Current]; into.Current != "" && !there {
-		top.Get("current").Add("there is no context %s%s", visible.Quote(into.Current, 80), suggest.DidYouMean(into.Current, "", into.Names()))
+		top.Current.Add("there is no context %s%s", visible.Quote(into.Current, 80), suggest.DidYouMean(into.Current, "", into.Names()))
 	}
 }
 

@@ -109,8 +109,9 @@ func read(path string) ([]expectation, error) {
 	r := &strictyaml.Report{File: visible.Line(path)}
 	var cases []expectation
 	if root, ok := r.Open(path); ok {
-		fields, _ := root.Fields("cases")
-		items, _ := fields.Get("cases").Items("a list of cases", "; begin each with a dash, as in - tool: transfer_money")
+		var file struct{ Cases strictyaml.Node }
+		root.Decode(&file)
+		items, _ := file.Cases.Items("a list of cases", "; begin each with a dash, as in - tool: transfer_money")
 		cases = lists.Map(items, readCase)
 		if len(items) == 0 && r.Count() == 0 {
 			root.Add("has no cases")
@@ -125,68 +126,53 @@ func read(path string) ([]expectation, error) {
 // readCase reads a case.
 func readCase(n strictyaml.Node) expectation {
 	e := expectation{line: n.Place().Line, call: toolset.TrialCall{Args: map[string]any{}}}
-	f, ok := n.Fields("name", "tool", "args", "caller", "expect")
-	if !ok {
+	var c struct {
+		Name                       string
+		Tool, Args, Caller, Expect strictyaml.Node
+	}
+	if !n.Decode(&c) {
 		return e
 	}
-	e.call.Tool, _ = f.Get("tool").Text()
-	e.name = "the call of " + e.call.Tool
-	if !f.Get("name").Missing() {
-		e.name, _ = f.Get("name").Text()
-	}
-	if args := f.Get("args"); !args.Missing() {
-		object, err := strictjson.Canonical(args.Object())
+	e.call.Tool, _ = c.Tool.Text()
+	e.name = cmp.Or(c.Name, "the call of "+e.call.Tool)
+	if c.Args.IsMapping() {
+		object, err := strictjson.Canonical(c.Args.JSON())
 		if err == nil {
 			e.call.Args, err = tool.DecodeArgs(object)
 		}
 		if err != nil {
-			args.Add("%v", err)
+			c.Args.Add("%v", err)
 		}
+	} else if !c.Args.Missing() {
+		c.Args.Expected("a mapping", "")
 	}
-	e.call.By = auth.Anonymous()
-	if who := f.Get("caller"); !who.Missing() {
-		caller, _ := who.Fields("subject", "tenant", "roles", "chain")
-		e.call.By = auth.Trial(optionalText(caller.Get("subject")), optionalText(caller.Get("tenant")), texts(caller.Get("roles")), texts(caller.Get("chain")))
+	var by struct {
+		Subject, Tenant string
+		Roles, Chain    []string
 	}
-	want, ok := f.Get("expect").Fields("action", "rules", "people")
-	if !ok {
+	if !c.Caller.Missing() {
+		c.Caller.Decode(&by)
+	}
+	e.call.By = auth.Trial(by.Subject, by.Tenant, by.Roles, by.Chain)
+	var want struct {
+		Action strictyaml.Node
+		Rules  []string
+		People strictyaml.Node
+	}
+	if !c.Expect.Decode(&want) {
 		return e
 	}
-	if _, one := want.Get("people").Scalar(); one {
-		want.Get("people").Into(setting.Count(&e.fewest, 1, approval.MaxPeople))
+	if _, one := want.People.Scalar(); one {
+		want.People.Into(setting.Count(&e.fewest, 1, approval.MaxPeople))
+	} else if !want.People.Missing() {
+		e.people = want.People.Texts()
+	}
+	if want.Action.Null() {
+		want.Action.Expected("ask, allow or deny", "")
 	} else {
-		e.people = texts(want.Get("people"))
+		want.Action.Into(setting.Choice(&e.action, "an action", approval.ActionAsk, approval.ActionAllow, approval.ActionDeny))
 	}
-	if action := want.Get("action"); action.Null() {
-		action.Expected("ask, allow or deny", "")
-	} else {
-		action.Into(setting.Choice(&e.action, "an action", approval.ActionAsk, approval.ActionAllow, approval.ActionDeny))
-	}
-	if rules := want.Get("rules"); !rules.Missing() {
-		e.rules = append([]string{}, texts(rules)...)
-		slices.Sort(e.rules)
-	}
+	slices.Sort(want.Rules)
+	e.rules = want.Rules
 	return e
-}
-
-// optionalText returns a text, or "" for a missing node.
-func optionalText(n strictyaml.Node) string {
-	if n.Missing() {
-		return ""
-	}
-	text, _ := n.Text()
-	return text
-}
-
-// texts returns a list of texts; nil for a missing node.
-func texts(n strictyaml.Node) (all []string) {
-	if n.Missing() {
-		return nil
-	}
-	items, _ := n.Items("a list", "; write it as [one, two]")
-	for _, item := range items {
-		text, _ := item.Text()
-		all = append(all, text)
-	}
-	return all
 }
