@@ -89,12 +89,7 @@ type DeniedError struct{ Action Action }
 
 // Error names the roles that may do the action.
 func (e *DeniedError) Error() string {
-	var may []string
-	for _, role := range Roles() {
-		if grants[role][e.Action] != nothing {
-			may = append(may, role)
-		}
-	}
+	may := slices.DeleteFunc(Roles(), func(role string) bool { return grants[role][e.Action] == nothing })
 	return fmt.Sprintf("the credential lacks a role for this (%s): ask the operator of the server for one of: %s", e.Action, strings.Join(may, ", "))
 }
 

@@ -5,6 +5,8 @@ import (
 	"crypto/tls"
 	"errors"
 	"net/netip"
+
+	"golang.org/x/net/http/httpguts"
 )
 
 // Credentials are the parts of a request that can prove its caller's identity. The body is not
@@ -69,7 +71,7 @@ const maxChallenge = 500
 // RFC 6750 does not allow are removed, and each value is truncated to 500 bytes.
 func (e *Error) Challenge() string {
 	scheme, comma := e.Scheme, " "
-	if !isToken(scheme) {
+	if !httpguts.ValidHeaderFieldName(scheme) {
 		scheme = "Bearer"
 	}
 	add := func(name, value string) {
@@ -80,18 +82,6 @@ func (e *Error) Challenge() string {
 	add("error", e.Code)
 	add("error_description", e.Description)
 	return scheme
-}
-
-// isToken reports whether s is a token of RFC 9110, section 5.6.2, made of letters,
-// digits, "-" and "_".
-func isToken(s string) bool {
-	for i := range len(s) {
-		c := s[i]
-		if (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') && c != '-' && c != '_' {
-			return false
-		}
-	}
-	return s != ""
 }
 
 // printable returns s without the characters that RFC 6750, section 3 does not allow in a

@@ -3,6 +3,7 @@ package auth
 import (
 	"context"
 	"errors"
+	"slices"
 )
 
 // A Challenger is an [Authenticator] with its own challenges for a caller without a
@@ -49,11 +50,9 @@ func (f first) Authenticate(ctx context.Context, c *Credentials) (Principal, err
 // Challenges implements [Challenger]. It returns the challenges of all, without duplicates.
 func (f first) Challenges() []string {
 	var all []string
-	seen := map[string]bool{}
 	for _, a := range f {
 		for _, challenge := range ChallengesOf(a) {
-			if !seen[challenge] {
-				seen[challenge] = true
+			if !slices.Contains(all, challenge) {
 				all = append(all, challenge)
 			}
 		}

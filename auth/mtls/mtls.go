@@ -37,11 +37,8 @@ const (
 
 // Config maps a certificate to a caller.
 type Config struct {
-	// Name is the first part of subjects, "<Name>:<name in the certificate>": letters,
-	// digits, "-" and "_". Defaults to "mtls".
-	Name string
 	// Subject is the name in the certificate: URISAN, DNSSAN, EmailSAN or CommonName. A
-	// certificate must have exactly one such name.
+	// certificate must have exactly one such name. With "mtls:" before it, it is the caller's.
 	Subject string
 	Tenant  string   // of all callers; may be empty
 	Roles   []string // of all callers
@@ -57,9 +54,6 @@ type Config struct {
 // Validate returns all problems of the configuration, joined.
 func (c *Config) Validate() error {
 	var errs []error
-	if len(c.Name) > 64 || strings.Trim(strings.ToLower(c.Name), "abcdefghijklmnopqrstuvwxyz0123456789-_") != "" {
-		errs = append(errs, fmt.Errorf("mtls: name: %.70q is not a name; write at most 64 letters, digits, - and _", c.Name))
-	}
 	if kinds := []string{URISAN, DNSSAN, EmailSAN, CommonName}; !slices.Contains(kinds, c.Subject) {
 		errs = append(errs, fmt.Errorf("mtls: subject: %.50q is not a name in a certificate; write one of %s", c.Subject, strings.Join(kinds, ", ")))
 	}
@@ -82,9 +76,6 @@ func New(c Config) (*Authenticator, error) {
 }
 
 func (c Config) withDefaults() Config {
-	if c.Name == "" {
-		c.Name = "mtls"
-	}
 	if c.Now == nil {
 		c.Now = time.Now
 	}
@@ -111,7 +102,7 @@ func (a *Authenticator) Authenticate(_ context.Context, c *auth.Credentials) (au
 		return none, err
 	}
 	p := auth.Principal{
-		Tenant: a.config.Tenant, Subject: a.config.Name + ":" + name, Kind: auth.KindService,
+		Tenant: a.config.Tenant, Subject: Method + ":" + name, Kind: auth.KindService,
 		Roles: a.config.Roles, Method: Method, Expires: expires,
 	}
 	if err := p.Validate(); err != nil {

@@ -168,7 +168,7 @@ func refused(t *testing.T, who auth.Principal, err error) {
 func TestVerified(t *testing.T) {
 	t.Parallel()
 	l := newListener(t)
-	a := l.authenticator(t, mtls.Config{Name: "mesh", Subject: mtls.CommonName})
+	a := l.authenticator(t, mtls.Config{Subject: mtls.CommonName})
 	agent := l.clients.Client(t, names("agent"), func(c *x509.Certificate) { c.NotAfter = time.Now().Add(2 * time.Hour) }).TLS(t)
 	check := func(c *auth.Credentials, want string) {
 		t.Helper()
@@ -183,7 +183,7 @@ func TestVerified(t *testing.T) {
 	check(&auth.Credentials{}, "none")
 	check(l.connect(t, l.TLS()), "none")
 	connected := l.connect(t, l.TLS(), agent)
-	check(connected, "mesh:agent")
+	check(connected, "mtls:agent")
 
 	// A listener of somebody else that asks for certificates, and does not verify them.
 	lax := l.TLS()
@@ -193,17 +193,17 @@ func TestVerified(t *testing.T) {
 	check(l.connect(t, lax, tlstest.NewCA(t).Client(t, names("agent")).TLS(t)), "refused")
 
 	l.ahead.Store(int64(2*time.Hour - time.Minute))
-	check(connected, "mesh:agent")
+	check(connected, "mtls:agent")
 	l.ahead.Store(int64(2*time.Hour + time.Second))
 	check(connected, "refused")
 	l.ahead.Store(0)
-	check(connected, "mesh:agent")
+	check(connected, "mtls:agent")
 
 	fresh := tlstest.NewCA(t)
 	tlstest.Write(t, l.path, fresh.PEM)
 	l.ahead.Store(int64(time.Minute))
 	check(connected, "refused")
-	check(l.connect(t, l.TLS(), fresh.Client(t, names("agent")).TLS(t)), "mesh:agent")
+	check(l.connect(t, l.TLS(), fresh.Client(t, names("agent")).TLS(t)), "mtls:agent")
 }
 
 // A certificate that every connection needs is looked at as one that names its caller, but
@@ -278,7 +278,6 @@ func TestNew(t *testing.T) {
 		"as it should be": {mtls.Config{Subject: mtls.URISAN}, ""},
 		"no subject":      {mtls.Config{}, "mtls: subject:"},
 		"another subject": {mtls.Config{Subject: "serial"}, "mtls: subject:"},
-		"a colon":         {mtls.Config{Subject: mtls.URISAN, Name: "a:b"}, "mtls: name:"},
 		"an empty role":   {mtls.Config{Subject: mtls.URISAN, Roles: []string{""}}, "mtls: roles:"},
 	} {
 		a, err := mtls.New(tc.config)

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"a2a-server/auth"
+	"a2a-server/internal/egress"
 )
 
 // The token types that mean something here.
@@ -168,15 +168,10 @@ func checkURL(text string) error {
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
 		return fmt.Errorf("%.200q is not a URL; write one that begins with https://", text)
-	case u.Scheme == "http" && !isLoopback(u.Hostname()):
+	case u.Scheme == "http" && !egress.Loopback(u.Hostname()):
 		return fmt.Errorf("%.200q is not encrypted, so an attacker on the network could replace the keys; write an https URL", text)
 	case u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
 		return fmt.Errorf("%.200q has a user, a query or a fragment; remove it", u.Redacted())
 	}
 	return nil
-}
-
-func isLoopback(host string) bool {
-	addr, _ := netip.ParseAddr(host) // zero: it is a name
-	return host == "localhost" || addr.Unmap().IsLoopback()
 }

@@ -82,16 +82,6 @@ type Config struct {
 // Validate returns all problems with c, joined.
 func (c *Config) Validate() error {
 	var errs []error
-	for _, p := range c.Allow {
-		if !p.IsValid() {
-			errs = append(errs, errors.New("allow: an entry is not an address prefix; write one such as 10.1.2.0/24"))
-		}
-	}
-	for _, p := range c.NAT64 {
-		if !p.IsValid() || p.Addr().Is4() || p.Addr().Is4In6() || !slices.Contains(nat64Lengths(), p.Bits()) || p != p.Masked() {
-			errs = append(errs, fmt.Errorf("nat64: %s is not a prefix of RFC 6052; write an IPv6 prefix of 32, 40, 48, 56, 64 or 96 bits, with zeros after them", p))
-		}
-	}
 	for name, value := range c.Header {
 		switch key := http.CanonicalHeaderKey(name); {
 		case !httpguts.ValidHeaderFieldName(name):
@@ -102,15 +92,6 @@ func (c *Config) Validate() error {
 		case value == nil:
 			errs = append(errs, fmt.Errorf("header: %s has no value", key))
 		}
-	}
-	if slices.Contains(c.Ports, 0) {
-		errs = append(errs, errors.New("ports: 0 is not a port; write a number from 1"))
-	}
-	if c.MaxConnsPerHost < 0 {
-		errs = append(errs, fmt.Errorf("connections per host: %d is out of range; write a number from 1, or 0 for no limit", c.MaxConnsPerHost))
-	}
-	if c.MaxBytes < 0 {
-		errs = append(errs, fmt.Errorf("response size: %d is out of range; write a number from 1, or 0 for %d", c.MaxBytes, DefaultMaxBytes))
 	}
 	if _, err := c.roots(); err != nil {
 		errs = append(errs, err)

@@ -89,6 +89,12 @@ func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.
 	return d.dial(ctx, network, port, addrs)
 }
 
+// Loopback reports whether a host is this machine: localhost, or a loopback address.
+func Loopback(host string) bool {
+	addr, _ := netip.ParseAddr(host) // zero: it is a name
+	return strings.EqualFold(host, "localhost") || addr.Unmap().IsLoopback()
+}
+
 // Check returns the error with which [Dialer.DialContext] always refuses a host and port: a
 // *[RefusedError] if the host is an address, or the name localhost, that may not be dialed, or
 // the port may not be. It resolves nothing, so any other name passes: its addresses are known

@@ -5,9 +5,6 @@ import "net/netip"
 // wellKnownNAT64 is the prefix of RFC 6052 §2.1.
 func wellKnownNAT64() netip.Prefix { return netip.MustParsePrefix("64:ff9b::/96") }
 
-// nat64Lengths are the lengths of a prefix in bits (RFC 6052 §2.2).
-func nat64Lengths() []int { return []int{32, 40, 48, 56, 64, 96} }
-
 // embedded returns the IPv4 address that addr embeds after a prefix of so many bits
 // (RFC 6052 §2.2). The byte at bits 64 to 71 is not part of it.
 func embedded(addr netip.Addr, bits int) netip.Addr {

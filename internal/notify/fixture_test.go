@@ -44,18 +44,18 @@ func rest() *notify.Message {
 	return &notify.Message{ID: "ops_summary_7", Event: "summary", Route: "ops", At: question().At, Count: 3, Link: "https://a2a.example.com/ui/"}
 }
 
-// hostile returns messages with crlf in every field.
+// hostile returns messages with crlf in every field but the id.
 func hostile() []*notify.Message {
 	var out []*notify.Message
 	for _, m := range []*notify.Message{question(), answer(), rest()} {
-		for _, p := range []*string{&m.ID, &m.Route, &m.Task, &m.Context, &m.Approval, &m.Tool, &m.Hint, &m.Risk, &m.Requester, &m.Digest, &m.State, &m.By, &m.Reason, &m.Link} {
+		for _, p := range []*string{&m.Route, &m.Task, &m.Context, &m.Approval, &m.Tool, &m.Hint, &m.Risk, &m.Requester, &m.Digest, &m.State, &m.By, &m.Reason, &m.Link} {
 			*p = crlf
 		}
 		m.Roles = []string{crlf}
 		m.Args, _ = json.Marshal(map[string]string{crlf: crlf})
 		out = append(out, m)
 	}
-	return append(out, &notify.Message{ID: crlf, Event: crlf})
+	return append(out, &notify.Message{ID: "m", Event: crlf})
 }
 
 // request is what a receiver has got.

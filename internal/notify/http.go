@@ -7,9 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/netip"
 	"net/url"
-	"strings"
 	"time"
 
 	"a2a-server/internal/egress"
@@ -31,17 +29,16 @@ type endpoint struct {
 	url    string
 	host   string
 	client *http.Client
-	now    func() time.Time
 }
 
 // newEndpoint returns an endpoint for a URL with https. http is accepted for the local host,
 // where nobody can read along. Errors do not quote the URL.
-func newEndpoint(raw string, e egress.Config, now func() time.Time) (*endpoint, error) {
+func newEndpoint(raw string, e egress.Config) (*endpoint, error) {
 	u, err := url.Parse(raw)
 	switch {
 	case err != nil || u.Hostname() == "":
 		return nil, errors.New("url: not a URL with a host; write one such as https://example.com/path")
-	case u.Scheme != "https" && (u.Scheme != "http" || !isLoopback(u.Hostname())):
+	case u.Scheme != "https" && (u.Scheme != "http" || !egress.Loopback(u.Hostname())):
 		return nil, fmt.Errorf("url: its scheme is %s; write a URL with https", visible.Quote(u.Scheme, maxName))
 	case u.User != nil || u.Fragment != "":
 		return nil, errors.New("url: has a user, a password or a fragment; remove it")
@@ -55,15 +52,7 @@ func newEndpoint(raw string, e egress.Config, now func() time.Time) (*endpoint, 
 	if err != nil {
 		return nil, err
 	}
-	if now == nil {
-		now = time.Now
-	}
-	return &endpoint{url: raw, host: u.Host, client: client, now: now}, nil
-}
-
-func isLoopback(host string) bool {
-	addr, err := netip.ParseAddr(host)
-	return strings.EqualFold(host, "localhost") || err == nil && addr.IsLoopback()
+	return &endpoint{url: raw, host: u.Host, client: client}, nil
 }
 
 // post sends JSON with a header.
@@ -92,7 +81,7 @@ func (p *endpoint) judge(answer *http.Response) error {
 	if code >= 200 && code < 300 {
 		return nil
 	}
-	wait := min(egress.RetryAfter(answer.Header.Get("Retry-After"), p.now()), maxWait)
+	wait := min(egress.RetryAfter(answer.Header.Get("Retry-After"), time.Now()), maxWait)
 	switch {
 	case code == http.StatusRequestTimeout, code == http.StatusTooEarly, code == http.StatusTooManyRequests:
 	case code == http.StatusUnauthorized, code == http.StatusForbidden, code == http.StatusNotFound: // of the configuration, which can be mended

@@ -22,7 +22,7 @@ type slack struct{ to *endpoint }
 
 // NewSlack returns a sender that posts the text of messages. Its errors do not have the URL.
 func NewSlack(c Slack) (notify.Sender, error) {
-	to, err := newEndpoint(c.URL, c.Egress, nil)
+	to, err := newEndpoint(c.URL, c.Egress)
 	if err != nil {
 		return nil, err
 	}

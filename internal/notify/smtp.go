@@ -69,17 +69,10 @@ type mailer struct {
 func NewSMTP(c SMTP) (notify.Sender, error) {
 	m := &mailer{partly: map[string][]string{}}
 	c.TLS = cmp.Or(c.TLS, StartTLS)
-	port, ok := map[string]int{StartTLS: 587, TLS: 465, NoTLS: 25}[c.TLS]
-	c.Port = cmp.Or(c.Port, port)
+	c.Port = cmp.Or(c.Port, map[string]int{StartTLS: 587, TLS: 465, NoTLS: 25}[c.TLS])
 	var errs []error
-	if !ok {
-		errs = append(errs, fmt.Errorf("smtp.tls: %s is unknown; write starttls, tls or none", visible.Quote(c.TLS, maxName)))
-	}
 	if c.Host == "" || strings.ContainsAny(c.Host, " /@[]") || strings.ContainsFunc(c.Host, visible.Invisible) {
 		errs = append(errs, fmt.Errorf("smtp.host: %s is not the name of a host, such as mail.example.com", visible.Quote(c.Host, maxName)))
-	}
-	if c.Port < 1 || c.Port > 65535 {
-		errs = append(errs, fmt.Errorf("smtp.port: %d is out of range; write a number from 1 to 65535", c.Port))
 	}
 	if (c.User == "") != (c.Password == "") {
 		errs = append(errs, errors.New("smtp: user and password belong together; set both, or neither"))
@@ -148,8 +141,7 @@ func (m *mailer) Send(ctx context.Context, msg *notify.Message) error {
 	outer := ctx
 	ctx, cancel := context.WithTimeout(ctx, m.cfg.Egress.Timeout)
 	defer cancel()
-	id := stableID(msg)
-	err = m.deliver(ctx, id, to, m.compose(t, id, to, msg.At))
+	err = m.deliver(ctx, msg.ID, to, m.compose(t, msg.ID, to, msg.At))
 	if err != nil && outer.Err() == nil && ctx.Err() != nil {
 		err = ctx.Err() // it closed the connection, so err is about that
 	}

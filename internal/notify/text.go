@@ -3,8 +3,6 @@ package notify
 import (
 	"bytes"
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"net/url"
@@ -86,7 +84,7 @@ func textOf(m *notify.Message) (*text, error) {
 	t.add("Arguments", argumentsOf(m.Args), maxArgs)
 	t.add("Task", m.Task, maxName)
 	t.command = "a2a-server approvals list"
-	if isToken(m.Approval) {
+	if token.MatchString(m.Approval) {
 		t.command = "a2a-server approvals show " + m.Approval
 	}
 	return t, nil
@@ -140,20 +138,8 @@ func linkOf(raw string) string {
 	return raw
 }
 
+// token matches what has no meaning to a shell.
 var token = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
-
-// isToken reports whether s has no meaning to a shell, a header or a mail program.
-func isToken(s string) bool { return token.MatchString(s) }
-
-// stableID returns the id of a message as headers carry it: the same for each attempt.
-// Receivers tell repetitions by it. It has no dot, which separates what a webhook signs.
-func stableID(m *notify.Message) string {
-	if isToken(m.ID) && !strings.Contains(m.ID, ".") {
-		return m.ID
-	}
-	sum := sha256.Sum256([]byte(m.ID))
-	return hex.EncodeToString(sum[:16])
-}
 
 // lines returns the fields as lines.
 func (t *text) lines() string {

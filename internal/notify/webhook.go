@@ -29,7 +29,6 @@ type Webhook struct {
 	URL    string        // with https
 	Secret string        // "whsec_" and 24 to 64 bytes in base64
 	Egress egress.Config // the addresses that may be reached; Timeout defaults to 15 s
-	Now    func() time.Time
 }
 
 // webhook sends a message as a signed request (Standard Webhooks 1.0). It is safe for
@@ -47,7 +46,7 @@ func NewWebhook(c Webhook) (notify.Sender, error) {
 	if !ok || err != nil || len(key) < minSecret || len(key) > maxSecret {
 		return nil, fmt.Errorf("secret: not %s and %d to %d bytes in base64; make one with: echo %s$(openssl rand -base64 32)", secretPrefix, minSecret, maxSecret, secretPrefix)
 	}
-	to, err := newEndpoint(c.URL, c.Egress, c.Now)
+	to, err := newEndpoint(c.URL, c.Egress)
 	if err != nil {
 		return nil, err
 	}
@@ -72,9 +71,9 @@ func (w *webhook) Send(ctx context.Context, m *notify.Message) error {
 	if err != nil {
 		return errors.Join(fmt.Errorf("encode a message: %w", err), notify.ErrPermanent)
 	}
-	id, now := stableID(m), strconv.FormatInt(w.to.now().Unix(), 10)
+	now := strconv.FormatInt(time.Now().Unix(), 10)
 	return w.to.post(ctx, content, map[string]string{
-		"webhook-id": id, "webhook-timestamp": now, "webhook-signature": w.sign(id, now, content),
+		"webhook-id": m.ID, "webhook-timestamp": now, "webhook-signature": w.sign(m.ID, now, content),
 	})
 }
 

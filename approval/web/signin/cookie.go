@@ -2,12 +2,12 @@ package signin
 
 import (
 	"net/http"
-	"net/netip"
 	"net/url"
 	"strings"
 	"time"
 
 	"a2a-server/auth"
+	"a2a-server/internal/egress"
 	"a2a-server/internal/httpd"
 )
 
@@ -87,7 +87,7 @@ func (s *SignIn) unsafe(r *http.Request) string {
 	}
 	c := httpd.CredentialsOf(r)
 	if s.plain(c) {
-		if local(httpd.Hostname(r.Host)) && (s.cfg.Base == "" || local(base.Hostname())) {
+		if egress.Loopback(strings.Trim(httpd.Hostname(r.Host), "[]")) && (s.cfg.Base == "" || egress.Loopback(base.Hostname())) {
 			return ""
 		}
 		if base.Scheme == "https" {
@@ -99,14 +99,4 @@ func (s *SignIn) unsafe(r *http.Request) string {
 		}
 	}
 	return "The connection is not encrypted, so signing in is disabled: the operator sets tls.cert and tls.key, or sets public_url to an https URL and trusted_proxies to the proxy that serves it."
-}
-
-// local reports whether a name means this machine.
-func local(host string) bool {
-	host = strings.Trim(host, "[]")
-	if host == "localhost" {
-		return true
-	}
-	addr, err := netip.ParseAddr(host)
-	return err == nil && addr.Unmap().IsLoopback()
 }
