@@ -54,5 +54,5 @@ func (s *Server) front(c echo.Context) error {
 	if err != nil {
 		return fmt.Errorf("front: %w", err)
 	}
-	return s.service.Requests.Answer(c.Response(), wire.TypeJSON, body)
+	return s.service.Requests.Answer(c.Response(), http.StatusOK, wire.TypeJSON, body)
 }

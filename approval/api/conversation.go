@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"a2a-server/client"
 )
@@ -107,13 +106,9 @@ func (m *Message) text() (out client.Message, ok bool) {
 		return out, false
 	}
 	out.Text = strings.Join(texts, "\n")
-	if len(out.Text) > maxText {
-		cut := maxText
-		for cut > 0 && !utf8.RuneStart(out.Text[cut]) {
-			cut--
-		}
-		out.Cut = len(out.Text) - cut
-		out.Text = out.Text[:cut]
+	if whole := len(out.Text); whole > maxText {
+		out.Text = strings.ToValidUTF8(out.Text[:maxText], "")
+		out.Cut = whole - len(out.Text)
 	}
 	return out, true
 }

@@ -174,7 +174,7 @@ func Handler(s *Service, d Door) http.Handler {
 		})
 	}
 	mux.HandleFunc("GET "+Path+"/openapi.json", func(w http.ResponseWriter, _ *http.Request) {
-		_ = d.Requests.Answer(w, "application/json", document) // the client is gone if it fails
+		_ = d.Requests.Answer(w, http.StatusOK, "application/json", document) // the client is gone if it fails
 	})
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, problem(http.StatusNotFound, client.ReasonNotFound, "unknown path; "+Path+"/openapi.json lists the paths"))
@@ -420,14 +420,7 @@ func (s *Service) send(w http.ResponseWriter, r *http.Request, d *Door, tagged b
 			return
 		}
 	}
-	if status == http.StatusOK {
-		_ = d.Requests.Answer(w, "application/json", b.Bytes()) // the client is gone if it fails
-		return
-	}
-	httpd.Bound(w)
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_, _ = w.Write(b.Bytes()) // likewise
+	_ = d.Requests.Answer(w, status, "application/json", b.Bytes()) // the client is gone if it fails
 }
 
 // refuseWith answers with an error that came before the operation.

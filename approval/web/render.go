@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync"
 
-	"a2a-server/internal/httpd"
 	"a2a-server/internal/visible"
 )
 
@@ -112,12 +111,5 @@ func (p *pages) answer(w http.ResponseWriter, r *http.Request, status int, kind 
 			body = b.Bytes()
 		}
 	}
-	if status == http.StatusOK {
-		_ = p.cfg.Door.Requests.Answer(w, kind, body) // the client is gone if it fails
-		return
-	}
-	httpd.Bound(w)
-	h.Set("Content-Type", kind)
-	w.WriteHeader(status)
-	_, _ = w.Write(body) // likewise
+	_ = p.cfg.Door.Requests.Answer(w, status, kind, body) // the client is gone if it fails
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // SignIn returns the function that renders the page for signing in, for [signin.Config]. It
-// uses only the texts and the log of c.
+// uses only the texts, the door and the log of c.
 func SignIn(c Config) func(http.ResponseWriter, *http.Request, int, signin.Page) {
 	p := &pages{cfg: c, templates: parse(c.Prefix + Path)}
 	return func(w http.ResponseWriter, r *http.Request, status int, page signin.Page) {

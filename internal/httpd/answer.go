@@ -21,20 +21,20 @@ const buffered = 2 << 10
 
 // Answer writes a whole answer; a large answer in pieces. It stops if the client reads more
 // slowly than Config.ReadRate, so that slow clients do not hold memory.
-func (f *Frontend) Answer(w http.ResponseWriter, contentType string, body []byte) error {
+func (f *Frontend) Answer(w http.ResponseWriter, status int, contentType string, body []byte) error {
 	if len(body) <= min(LargeAnswer, f.piece()) {
 		if len(body) >= buffered {
 			Bound(w)
 		}
 		w.Header().Set("Content-Type", contentType)
-		w.WriteHeader(http.StatusOK)
+		w.WriteHeader(status)
 		_, err := w.Write(body)
 		return err
 	}
 	h := w.Header()
 	h.Set("Content-Type", contentType)
 	h.Set("Content-Length", strconv.Itoa(len(body))) // so that a truncated answer is not mistaken for a whole answer
-	w.WriteHeader(http.StatusOK)
+	w.WriteHeader(status)
 	return f.Continue(w, body)
 }
 

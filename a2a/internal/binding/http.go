@@ -3,6 +3,7 @@ package binding
 import (
 	"context"
 	"errors"
+	"net/http"
 
 	"github.com/labstack/echo/v4"
 
@@ -83,7 +84,7 @@ func (h HTTP) reply(c echo.Context, by auth.Principal, op *operation.Operation, 
 	if op.Private {
 		h.Service.SetPrivate(c.Response().Header())
 	}
-	return h.Service.Requests.Answer(c.Response(), e.Media, append(text, e.Tail...))
+	return h.Service.Requests.Answer(c.Response(), http.StatusOK, e.Media, append(text, e.Tail...))
 }
 
 // run runs an operation, and returns its response after the head of e.

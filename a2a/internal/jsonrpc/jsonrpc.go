@@ -174,7 +174,7 @@ func (h *Handler) fail(c echo.Context, op *operation.Operation, e *wire.Error, f
 	}
 	e.Retry(c.Response().Header())
 	if op == nil || op.Stream == nil {
-		return h.Service.Requests.Answer(c.Response(), wire.TypeJSON, fault)
+		return h.Service.Requests.Answer(c.Response(), http.StatusOK, wire.TypeJSON, fault)
 	}
 	return h.StreamOne(c, fault)
 }
