@@ -55,13 +55,8 @@ func parse(key string) (id string, sum hash, ok bool) {
 		return "", sum, false
 	}
 	id, secret, found := strings.Cut(rest, "_")
-	if !found || !validID(id) || len(secret) != secretLen+checkLen {
+	if !found || !validID(id) || len(secret) != secretLen+checkLen || strings.Trim(secret, digits) != "" {
 		return "", sum, false
-	}
-	for i := range len(secret) {
-		if c := secret[i]; (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') {
-			return "", sum, false
-		}
 	}
 	raw := []byte(key)
 	check := checkOf(raw[:len(raw)-checkLen])
