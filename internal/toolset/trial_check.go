@@ -265,12 +265,10 @@ func missing(schema map[string]any, r condition.Read) string {
 			schema = next
 			continue
 		}
-		required, _ := schema["required"].([]any)
-		texts, _ := schema["required"].([]string)
 		switch {
 		case !known:
 			return noArgument
-		case !slices.Contains(required, any(name)) && !slices.Contains(texts, name):
+		case !slices.Contains(lists.Strings(schema["required"]), name):
 			return "is an optional argument"
 		}
 	}

@@ -38,14 +38,14 @@ func stream(ctx tool.Context, a streamArgs) iter.Seq2[*tool.Result, error] {
 		// Every piece is a slice of this string, so none is built twice.
 		text := strings.Repeat(line, a.Size/len(line)+2)
 		for i := range a.Chunks {
-			if i > 0 {
-				err = pause(ctx, interval)
+			if i > 0 && interval > 0 {
+				select {
+				case <-time.After(interval):
+				case <-ctx.Done():
+				}
 			}
-			if err == nil && ctx.Err() != nil {
-				err = context.Cause(ctx)
-			}
-			if err != nil {
-				yield(nil, err)
+			if ctx.Err() != nil {
+				yield(nil, context.Cause(ctx))
 				return
 			}
 			at := i * a.Size % len(line)
@@ -53,20 +53,5 @@ func stream(ctx tool.Context, a streamArgs) iter.Seq2[*tool.Result, error] {
 				return
 			}
 		}
-	}
-}
-
-// pause waits for d, or returns the cause if ctx ends first.
-func pause(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return nil
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
 	}
 }

@@ -130,12 +130,10 @@ func (e *execution) watch(ctx context.Context) {
 	case <-ctx.Done():
 	}
 	e.process.Stop()
-	patience := time.NewTimer(e.tool.config.Grace + 500*time.Millisecond)
-	defer patience.Stop()
 	select {
 	case <-e.process.Done():
 		return
-	case <-patience.C:
+	case <-time.After(e.tool.config.Grace + 500*time.Millisecond):
 	}
 	e.process.Close() // ends the streams, even if the system does not let go of the process
 	select {

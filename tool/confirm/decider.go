@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"a2a-server/approval"
 	"a2a-server/internal/strictjson"
@@ -107,12 +106,8 @@ func (d *Decision) of(a *approval.Approval, reason string) (approval.Decision, e
 	return out, nil
 }
 
-// fit returns the beginning of a text that a decision has room for.
+// fit returns the beginning of a text that a decision has room for, without a part of a character.
 func fit(reason string) string {
 	reason = strings.ToValidUTF8(reason, "\uFFFD")
-	end := min(len(reason), approval.MaxReason)
-	for end < len(reason) && !utf8.RuneStart(reason[end]) {
-		end--
-	}
-	return reason[:end]
+	return strings.ToValidUTF8(reason[:min(len(reason), approval.MaxReason)], "")
 }

@@ -3,7 +3,6 @@ package confirm
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -154,11 +153,9 @@ func fill(template string, pairs ...string) string {
 
 // text returns a value as JSON on one line.
 func text(v any) (string, error) {
-	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
+	raw, err := strictjson.Plain(v)
+	if err != nil {
 		return "", fmt.Errorf("write the arguments: %w", err)
 	}
-	return strings.TrimSuffix(b.String(), "\n"), nil
+	return string(raw), nil
 }

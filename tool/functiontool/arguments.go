@@ -45,11 +45,11 @@ func argumentsOf(t reflect.Type) (*arguments, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the schema of %v: %w", t, err)
 	}
-	a := &arguments{schema: schema, compiled: compiled, defaults: hasDefaults(schema)}
-	if err := checkDefaults(schema); err != nil {
+	defaults, err := checkDefaults(schema)
+	if err != nil {
 		return nil, fmt.Errorf("the schema of %v: %w", t, err)
 	}
-	return a, nil
+	return &arguments{schema, compiled, defaults}, nil
 }
 
 // decode checks args, unless ctx proves that they have been checked, and stores them in

@@ -8,25 +8,15 @@ import (
 	"a2a-server/tool"
 )
 
-func hasDefaults(schema map[string]any) bool {
-	found := false
-	walk(schema, func(s map[string]any) {
-		if _, ok := s["default"]; ok {
-			found = true
-		}
-	})
-	return found
-}
-
-// checkDefaults checks every default against its own schema: a default that would be
-// refused as an argument is a programming error.
-func checkDefaults(root map[string]any) error {
-	var first error
+// checkDefaults reports whether there are defaults, and checks each against its own schema: a
+// default that would be refused as an argument is a programming error.
+func checkDefaults(root map[string]any) (found bool, first error) {
 	walk(root, func(s map[string]any) {
 		value, ok := s["default"]
 		if !ok || first != nil {
 			return
 		}
+		found = true
 		whole := maps.Clone(s)
 		if defs, ok := root["$defs"]; ok {
 			whole["$defs"] = defs
@@ -39,7 +29,7 @@ func checkDefaults(root map[string]any) error {
 			first = fmt.Errorf("the default %v: %w", value, err)
 		}
 	})
-	return first
+	return found, first
 }
 
 // filled returns v with the defaults of schema for the properties that are missing. v is

@@ -1,9 +1,10 @@
 package functiontool
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
+
+	"a2a-server/internal/strictjson"
 )
 
 // result builds the result of a call from the value returned by the function.
@@ -21,10 +22,8 @@ func result(r any) (map[string]any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode the result of the function: %w", err)
 	}
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	var v any
-	if err := d.Decode(&v); err != nil {
+	v, _, err := strictjson.Numbers(raw)
+	if err != nil {
 		return nil, fmt.Errorf("encode the result of the function: %w", err)
 	}
 	if m, ok := v.(map[string]any); ok {

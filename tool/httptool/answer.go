@@ -2,7 +2,6 @@ package httptool
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -157,13 +156,11 @@ func decode(raw []byte) (any, error) {
 	if strictjson.Depth(raw) > strictjson.MaxDepth {
 		return nil, fmt.Errorf("its JSON is nested deeper than %d levels", strictjson.MaxDepth)
 	}
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	var v any
-	if err := d.Decode(&v); err != nil {
+	v, more, err := strictjson.Numbers(raw)
+	switch {
+	case err != nil:
 		return nil, errors.New("its body is not JSON")
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+	case more:
 		return nil, errors.New("its body has more than one JSON value")
 	}
 	return v, nil

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"a2a-server/internal/lists"
 )
 
 // fragment is a part of a template: literal text, an argument, or a secret.
@@ -137,17 +139,8 @@ func newDeclared(schema map[string]any) *declared {
 	if d.properties == nil {
 		d.properties = map[string]any{}
 	}
-	switch required := schema["required"].(type) {
-	case []any:
-		for _, name := range required {
-			if s, ok := name.(string); ok {
-				d.required[s] = true
-			}
-		}
-	case []string:
-		for _, name := range required {
-			d.required[name] = true
-		}
+	for _, name := range lists.Strings(schema["required"]) {
+		d.required[name] = true
 	}
 	return d
 }

@@ -2,10 +2,8 @@ package openapitoolset
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/url"
 	"strconv"
 	"strings"
@@ -157,13 +155,11 @@ func isKnownDialect(dialect any) bool {
 // parseJSON decodes JSON. Numbers stay as they are written. Duplicate keys, which readers understand differently,
 // are refused.
 func parseJSON(raw []byte) (any, error) {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	var v any
-	if err := d.Decode(&v); err != nil {
+	v, more, err := strictjson.Numbers(raw)
+	switch {
+	case err != nil:
 		return nil, fmt.Errorf("it is not JSON: %w", err)
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+	case more:
 		return nil, errors.New("unexpected second value after the first; remove it: a file has one document")
 	}
 	if name, at, twice := strictjson.Duplicate(raw); twice {

@@ -45,8 +45,7 @@ type Config struct {
 	Secrets func(ctx context.Context, name string) (string, error)
 	// Timeout bounds each call. Defaults to [httptool.DefaultTimeout].
 	Timeout time.Duration
-	// Client sends the requests. Defaults to a new client that allows only the public
-	// internet.
+	// Client sends the requests; see [httptool.Config].
 	Client *httptool.Client
 }
 
@@ -97,11 +96,6 @@ func build(c *Config) (_ tool.Toolset, problems []string, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if c.Client == nil {
-		if c.Client, err = httptool.NewClient(httptool.ClientConfig{}); err != nil {
-			return nil, nil, err
-		}
-	}
 	if err := c.check(server); err != nil {
 		return nil, nil, err
 	}
@@ -146,11 +140,7 @@ func (c *Config) check(server string) error {
 
 // toolName returns the name of the tool of an operation.
 func (c *Config) toolName(o *operation) string {
-	name := c.Prefix + toolName(o.name)
-	if len(name) > maxName {
-		name = shorten(name, o.name)
-	}
-	return name
+	return shorten(c.Prefix+toolName(o.name), o.name)
 }
 
 // server returns the URL before the paths of operations, without a slash at its end.

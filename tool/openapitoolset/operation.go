@@ -92,11 +92,7 @@ var notInToolName = regexp.MustCompile(`[^A-Za-z0-9_-]+`)
 
 // toolName returns the name of the tool for an operation's name.
 func toolName(name string) string {
-	made := notInToolName.ReplaceAllString(name, "_")
-	if len(made) > maxName {
-		return shorten(made, name)
-	}
-	return made
+	return shorten(notInToolName.ReplaceAllString(name, "_"), name)
 }
 
 // argument is an argument of an operation, and where its value belongs.
@@ -209,7 +205,8 @@ func rename(arguments []*argument) error {
 	taken := map[string]*argument{}
 	for _, a := range arguments {
 		if count[a.name] > 1 && a.in != "body" {
-			a.name = clipName(a.in + "_" + a.name)
+			a.name = a.in + "_" + a.name
+			a.name = shorten(a.name, a.name)
 		}
 		if other := taken[a.name]; other != nil {
 			return fmt.Errorf("its parameters %s (%s) and %s (%s) would both be the argument %q", visible.Quote(other.wire, 80), other.in, visible.Quote(a.wire, 80), a.in, a.name)
@@ -225,14 +222,7 @@ func argumentName(wire string) string {
 	if name == "" || name[0] == '.' || name[0] == '-' {
 		name = "_" + name
 	}
-	return clipName(name)
-}
-
-func clipName(name string) string {
-	if len(name) > maxName {
-		return shorten(name, name)
-	}
-	return name
+	return shorten(name, name)
 }
 
 // parameters returns the schema of the arguments.

@@ -244,14 +244,22 @@ var notInName = regexp.MustCompile(`[^A-Za-z0-9_.-]`)
 func (c *converter) nameOf(pointer string) string {
 	token := jsonpointer.Unescape(pointer[strings.LastIndexByte(pointer, '/')+1:])
 	name := notInName.ReplaceAllString(token, "_")
-	if _, taken := c.defs[name]; taken || name == "" || len(name) > 64 {
-		name = shorten(name, pointer)
+	if _, taken := c.defs[name]; taken || name == "" {
+		return digested(name, pointer)
 	}
-	return name
+	return shorten(name, pointer)
 }
 
-// shorten returns a name of at most 64 bytes that ends in a digest of the text of.
+// shorten returns a name as it is or, if it has more than maxName bytes, as digested returns it.
 func shorten(name, of string) string {
+	if len(name) <= maxName {
+		return name
+	}
+	return digested(name, of)
+}
+
+// digested returns a name of at most maxName bytes that ends in a digest of the text of.
+func digested(name, of string) string {
 	sum := sha256.Sum256([]byte(of))
 	return name[:min(len(name), 55)] + "_" + hex.EncodeToString(sum[:4])
 }

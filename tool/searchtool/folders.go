@@ -271,22 +271,16 @@ func read(root *os.Root, name string, limit int64) (content []byte, version stri
 	if !info.Mode().IsRegular() {
 		return nil, "", errors.New("it is not a regular file")
 	}
-	content = make([]byte, 0, min(info.Size(), limit)+1)
-	for int64(len(content)) <= limit {
-		n, err := f.Read(content[len(content):cap(content)])
-		content = content[:len(content)+n]
-		switch {
-		case errors.Is(err, io.EOF):
-			version = versionOf(info)
-			if time.Since(info.ModTime()).Abs() < settling {
-				version += "-new" // the next scan reads it again
-			}
-			return content, version, nil
-		case err != nil:
-			return nil, "", err
-		case len(content) == cap(content):
-			content = slices.Grow(content, 4<<10)
-		}
+	content, err = io.ReadAll(io.LimitReader(f, limit+1))
+	switch {
+	case err != nil:
+		return nil, "", err
+	case int64(len(content)) > limit:
+		return nil, "", fmt.Errorf("it has more than %d bytes", limit)
 	}
-	return nil, "", fmt.Errorf("it has more than %d bytes", limit)
+	version = versionOf(info)
+	if time.Since(info.ModTime()).Abs() < settling {
+		version += "-new" // the next scan reads it again
+	}
+	return content, version, nil
 }

@@ -109,7 +109,7 @@ func (k *keeper) end() {
 	close(k.round)
 	k.mu.Unlock()
 	if k.temporary {
-		if err := erase(k.home); err != nil {
+		if err := os.RemoveAll(k.home); err != nil {
 			k.log.Warn().Err(err).Msg("a temporary index was not removed")
 		}
 	}
@@ -192,18 +192,16 @@ func (k *keeper) open(ctx context.Context) (*passageIndex, error) {
 		return nil, err
 	}
 	files := filepath.Join(k.home, "index")
+	versions, err := map[string]string(nil), errDamaged
 	if broken {
 		k.drop()
-		k.log.Warn().Msg("the index is damaged: it is made anew")
-		if err := erase(files); err != nil {
-			return nil, err
-		}
+	} else {
+		x, versions, err = opened(files)
 	}
-	x, versions, err := opened(files)
 	if err != nil {
 		k.log.Warn().Err(err).Msg("the index is damaged: it is made anew")
-		if err := erase(files); err != nil {
-			return nil, err
+		if err := os.RemoveAll(files); err != nil {
+			return nil, fmt.Errorf("remove the index: %w", err)
 		}
 		if x, versions, err = opened(files); err != nil {
 			return nil, fmt.Errorf("make the index in %s: %w", k.home, err)
@@ -334,11 +332,9 @@ func (k *keeper) refreshed(ctx context.Context) error {
 	if wait == 0 {
 		return nil
 	}
-	patience := time.NewTimer(wait)
-	defer patience.Stop()
 	select {
 	case <-round:
-	case <-patience.C:
+	case <-time.After(wait):
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}

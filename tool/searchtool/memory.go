@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 	"time"
@@ -103,9 +104,7 @@ func Rank(ctx context.Context, query string, entries []agent.MemoryResult) (best
 		m := entries[n]
 		m.Content, m.Score = h.text, h.score
 		metadata := map[string]any{"line": h.lines[0]}
-		for name, value := range m.Metadata {
-			metadata[name] = value
-		}
+		maps.Copy(metadata, m.Metadata)
 		m.Metadata = metadata
 		best = append(best, m)
 	}

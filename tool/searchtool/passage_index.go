@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
-	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -133,12 +132,10 @@ func (x *passageIndex) close() error {
 		err = x.index.Close()
 		x.queue.Close()
 	}()
-	patience := time.NewTimer(closeTime)
-	defer patience.Stop()
 	select {
 	case err := <-done:
 		return err
-	case <-patience.C:
+	case <-time.After(closeTime):
 		return errDamaged // a lock in it is held by a goroutine that is gone
 	}
 }
@@ -425,12 +422,4 @@ func (h *hit) line(words map[string]bool) int {
 
 func analyze(text string) []string {
 	return lists.Map((words{}).Analyze([]byte(text)), func(t *analysis.Token) string { return string(t.Term) })
-}
-
-// erase removes the index in a folder.
-func erase(folder string) error {
-	if err := os.RemoveAll(folder); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("remove the index: %w", err)
-	}
-	return nil
 }

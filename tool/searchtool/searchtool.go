@@ -172,20 +172,17 @@ func (t *Tool) start() error {
 // tool fail.
 func (t *Tool) Close() error {
 	t.mu.Lock()
-	first := !t.closed
+	idle := t.closed || !t.begun
 	t.closed = true
-	if !first || !t.begun {
-		t.mu.Unlock()
+	t.mu.Unlock()
+	if idle {
 		return nil
 	}
-	t.mu.Unlock()
 	t.cancel()
-	patience := time.NewTimer(2 * closeTime)
-	defer patience.Stop()
 	select {
 	case <-t.ended:
 		return nil
-	case <-patience.C:
+	case <-time.After(2 * closeTime):
 		return fmt.Errorf("the index of %s has not been closed in time; the next start makes it anew if it is damaged", t.config.Name)
 	}
 }

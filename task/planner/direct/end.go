@@ -5,16 +5,15 @@ import (
 	"strings"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
-	"github.com/google/uuid"
 
 	"a2a-server/approval"
 	"a2a-server/internal/visible"
 	"a2a-server/task"
 )
 
-// maxErrorText bounds how much of a call's error the last message repeats, in characters; 64
-// of them stay far below the limit of an event.
-const maxErrorText = 2 << 10
+// maxText bounds the text of a call in a message, in characters; MaxCalls of them stay far below
+// the limit of an event.
+const maxText = 2 << 10
 
 // end returns the end of a task after the results of all its calls.
 func end(p *task.Progress) *task.End {
@@ -49,14 +48,8 @@ func end(p *task.Progress) *task.End {
 	case len(lines):
 		e.State = a2a.TaskStateFailed
 	}
-	e.Message = &a2a.Message{
-		// Derived from the task and not random, so that repeating the plan gives the same.
-		ID:        uuid.NewSHA1(uuid.NameSpaceURL, []byte("urn:a2a-server:direct:end:"+p.Task)).String(),
-		Role:      a2a.MessageRoleAgent,
-		TaskID:    a2a.TaskID(p.Task),
-		ContextID: p.Context,
-		Parts:     a2a.ContentParts{a2a.NewTextPart(strings.Join(append(lines, notes...), "\n"))},
-	}
+	e.Message = message("end:"+p.Task, a2a.NewTextPart(strings.Join(append(lines, notes...), "\n")))
+	e.Message.TaskID, e.Message.ContextID = a2a.TaskID(p.Task), p.Context
 	return e
 }
 
@@ -90,13 +83,13 @@ func nameOf(r *task.Result) string {
 	return fmt.Sprintf("%s (%s)", r.Call.Name, r.Call.ID)
 }
 
-// withText appends a text from a tool or a person to a line, indented so that it cannot look
-// like the line of another call.
+// withText appends a text from a tool or a person to a line, with invisible characters escaped, and
+// indented so that it cannot look like the line of another call.
 func withText(line, text string) string {
 	if text == "" {
 		return line
 	}
-	return line + ": " + strings.ReplaceAll(visible.ClipText(text, maxErrorText), "\n", "\n  ")
+	return line + ": " + strings.ReplaceAll(visible.ClipText(text, maxText), "\n", "\n  ")
 }
 
 // verdictOf describes how a call ended, and reports whether it succeeded.

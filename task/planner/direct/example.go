@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode"
 
+	"a2a-server/internal/lists"
 	"a2a-server/tool"
 )
 
@@ -34,7 +35,7 @@ func exampleOf(property map[string]any, n int) string {
 			return string(raw)
 		}
 	}
-	types := stringsOf(property["type"])
+	types := lists.Strings(property["type"])
 	if len(types) == 0 {
 		return "text"
 	}

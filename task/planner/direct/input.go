@@ -1,19 +1,15 @@
 package direct
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/google/uuid"
 
-	"a2a-server/internal/visible"
 	"a2a-server/task"
 )
-
-// maxPrompt bounds the part of a call in a question, in characters. MaxCalls of them fit into
-// an event.
-const maxPrompt = 2 << 10
 
 // next returns the step after a finished step: a question if its calls require input; the
 // calls that an answer names; else the end.
@@ -35,18 +31,20 @@ func (p *Planner) next(at *task.Progress) *task.Step {
 	return &task.Step{End: end(at)}
 }
 
-// ask returns a step with a question. Its id is derived, so that repeating the plan gives
-// the same.
+// ask returns a step with a question.
 func ask(at *task.Progress, parts ...*a2a.Part) *task.Step {
-	name := fmt.Sprintf("urn:a2a-server:direct:ask:%s:%d", at.Task, len(at.Steps))
-	return &task.Step{Ask: &task.InputRequest{Message: &a2a.Message{
-		ID: uuid.NewSHA1(uuid.NameSpaceURL, []byte(name)).String(), Role: a2a.MessageRoleAgent, Parts: parts,
-	}}}
+	return &task.Step{Ask: &task.InputRequest{Message: message(fmt.Sprintf("ask:%s:%d", at.Task, len(at.Steps)), parts...)}}
+}
+
+// message returns a message with an id derived from a name, and not random, so that repeating the plan
+// gives the same.
+func message(name string, parts ...*a2a.Part) *a2a.Message {
+	id := uuid.NewSHA1(uuid.NameSpaceURL, []byte("urn:a2a-server:direct:"+name))
+	return &a2a.Message{ID: id.String(), Role: a2a.MessageRoleAgent, Parts: parts}
 }
 
 // prompts returns the questions of a step's calls to the user, one per line, "" without any. A
-// call that did not succeed asks nothing. Invisible characters are escaped, and line breaks
-// indented, so that a line cannot look like another call's.
+// call that did not succeed asks nothing.
 func prompts(calls []task.Result) string {
 	var lines []string
 	for i := range calls {
@@ -54,11 +52,7 @@ func prompts(calls []task.Result) string {
 		if _, ok := verdictOf(r.Outcome); !ok || !r.Actions.RequireInput {
 			continue
 		}
-		prompt := strings.TrimSpace(r.Actions.InputPrompt)
-		if prompt == "" {
-			prompt = "more input is needed"
-		}
-		lines = append(lines, r.Call.Name+": "+strings.ReplaceAll(visible.ClipText(prompt, maxPrompt), "\n", "\n  "))
+		lines = append(lines, withText(r.Call.Name, cmp.Or(strings.TrimSpace(r.Actions.InputPrompt), "more input is needed")))
 	}
 	return strings.Join(lines, "\n")
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
+	"a2a-server/internal/lists"
 	"a2a-server/tool"
 )
 
@@ -63,7 +64,7 @@ func describe(b *strings.Builder, d tool.Definition, approval bool) {
 	for _, name := range sig.names() {
 		property := sig.property(name)
 		notes := []string{}
-		if types := stringsOf(property["type"]); len(types) > 0 {
+		if types := lists.Strings(property["type"]); len(types) > 0 {
 			notes = append(notes, strings.Join(types, " or "))
 		}
 		if enum, err := json.Marshal(property["enum"]); err == nil && property["enum"] != nil {

@@ -3,6 +3,8 @@ package direct
 import (
 	"maps"
 	"slices"
+
+	"a2a-server/internal/lists"
 )
 
 // signature is the part of a schema that text calls need. The zero value is for a tool without
@@ -14,26 +16,7 @@ type signature struct {
 
 func signatureOf(schema map[string]any) signature {
 	properties, _ := schema["properties"].(map[string]any)
-	return signature{properties: properties, required: stringsOf(schema["required"])}
-}
-
-// stringsOf returns the strings of a list, which comes from JSON or from Go.
-func stringsOf(value any) []string {
-	switch v := value.(type) {
-	case string:
-		return []string{v}
-	case []string:
-		return v
-	case []any:
-		all := make([]string, 0, len(v))
-		for _, e := range v {
-			if s, ok := e.(string); ok {
-				all = append(all, s)
-			}
-		}
-		return all
-	}
-	return nil
+	return signature{properties: properties, required: lists.Strings(schema["required"])}
 }
 
 func (s signature) property(name string) map[string]any {
@@ -43,7 +26,7 @@ func (s signature) property(name string) map[string]any {
 
 // isString reports whether the argument is a string and, null aside, nothing else.
 func (s signature) isString(name string) bool {
-	types := stringsOf(s.property(name)["type"])
+	types := lists.Strings(s.property(name)["type"])
 	return slices.Contains(types, "string") &&
 		!slices.ContainsFunc(types, func(t string) bool { return t != "string" && t != "null" })
 }

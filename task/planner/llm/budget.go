@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"a2a-server/task"
-	"a2a-server/task/planner/llm/internal/chat"
 )
 
 // bytesPerToken is how many bytes of a request are a token, as long as the endpoint has not said
@@ -47,8 +46,7 @@ func share(calls []task.Result, bytes int) int {
 // shorten drops the oldest blocks that are not fixed until the request has at most so many bytes.
 // The newest step stays, too: the model is waiting for its results.
 func (c *conversation) shorten(left int) {
-	for i := range c.tools {
-		raw, _ := chat.EncodeTool(&c.tools[i]) // the request has the error
+	for _, raw := range c.tools {
 		left -= len(raw)
 	}
 	for i := range c.blocks {

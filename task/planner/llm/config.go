@@ -62,15 +62,6 @@ type Words struct {
 	Feedback string // after these, if a person gave a reason
 }
 
-// DefaultWords returns the defaults of Words.
-func DefaultWords() Words {
-	return Words{
-		Rejected: "Tool execution for '{tool_name}' was rejected by the user.",
-		Edited:   "The parameters for tool '{tool_name}' were updated by the user to:\n{final_tool_params}",
-		Feedback: "With user feedback: {feedback}",
-	}
-}
-
 func (c Config) withDefaults() Config {
 	c.Context = cmp.Or(c.Context, 32_000)
 	c.Steps = cmp.Or(c.Steps, 25)
@@ -81,10 +72,9 @@ func (c Config) withDefaults() Config {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	words := DefaultWords()
-	c.Words.Rejected = cmp.Or(c.Words.Rejected, words.Rejected)
-	c.Words.Edited = cmp.Or(c.Words.Edited, words.Edited)
-	c.Words.Feedback = cmp.Or(c.Words.Feedback, words.Feedback)
+	c.Words.Rejected = cmp.Or(c.Words.Rejected, "Tool execution for '{tool_name}' was rejected by the user.")
+	c.Words.Edited = cmp.Or(c.Words.Edited, "The parameters for tool '{tool_name}' were updated by the user to:\n{final_tool_params}")
+	c.Words.Feedback = cmp.Or(c.Words.Feedback, "With user feedback: {feedback}")
 	return c
 }
 

@@ -20,7 +20,7 @@ import (
 
 // conversation is what a model is told.
 type conversation struct {
-	tools  []tool.Definition
+	tools  []json.RawMessage
 	names  map[string]string // of tools, by the names that the model knows
 	blocks []block           // in their order
 	config tool.ModelConfig  // of the request
@@ -44,6 +44,8 @@ func (c *conversation) say(fixed bool, messages ...json.RawMessage) {
 	c.blocks = append(c.blocks, block{messages, fixed})
 }
 
+func fromUser(text string) json.RawMessage { return encode(chat.Message{Role: "user", Content: text}) }
+
 // conversation returns the conversation of a task up to now.
 func (p *Planner) conversation(ctx context.Context, at *task.Progress) (*conversation, error) {
 	c := &conversation{names: map[string]string{}}
@@ -51,7 +53,11 @@ func (p *Planner) conversation(ctx context.Context, at *task.Progress) (*convers
 		d := tool.ToDefinition(t)
 		name := wireName(d.Name)
 		c.names[name], d.Name = d.Name, name
-		c.tools = append(c.tools, d)
+		raw, err := chat.EncodeTool(&d)
+		if err != nil {
+			return nil, fmt.Errorf("encode the request to the model: %w", err)
+		}
+		c.tools = append(c.tools, raw)
 	}
 	earlier, err := at.Earlier(ctx, p.config.Context) // a quarter of the budget, at 4 bytes a token
 	if err != nil {
@@ -65,27 +71,27 @@ func (p *Planner) conversation(ctx context.Context, at *task.Progress) (*convers
 	}
 	for _, e := range slices.Backward(earlier) {
 		if slices.ContainsFunc(meanwhile, func(t task.EndedTask) bool { return t.ID == e.ID }) {
-			c.say(false, chat.Message{Role: "user", Content: e.Asked}.Encode()) // the answer follows
+			c.say(false, fromUser(e.Asked)) // the answer follows
 			continue
 		}
-		answer := chat.Message{Role: "assistant", Content: e.Answered}
+		answer := encode(chat.Message{Role: "assistant", Content: e.Answered})
 		if !e.Said && e.Answered != "" {
-			answer = chat.Message{Role: "user", Content: cut("[Tools returned:]\n"+e.Answered, maxEarlier)}
+			answer = fromUser(cut("[Tools returned:]\n"+e.Answered, maxEarlier))
 		}
-		c.say(false, chat.Message{Role: "user", Content: e.Asked}.Encode(), answer.Encode())
+		c.say(false, fromUser(e.Asked), answer)
 	}
 	if len(meanwhile) > 0 {
-		c.say(false, chat.Message{Role: "user", Content: endedText(meanwhile)}.Encode())
+		c.say(false, fromUser(endedText(meanwhile)))
 	}
 	budget := p.budget(at.Steps)
 	next, remark := 0, 0
 	for i := 0; i <= len(at.Steps); i++ {
 		for ; remark < len(at.Remarks) && at.Remarks[remark].After <= i; remark++ {
-			c.say(false, chat.Message{Role: "user", Content: cut(textOf(at.Remarks[remark].Message), maxEarlier)}.Encode())
+			c.say(false, fromUser(cut(textOf(at.Remarks[remark].Message), maxEarlier)))
 		}
 		for ; next < len(at.Messages) && at.Messages[next].After <= i; next++ {
 			fixed := next == 0 || next == len(at.Messages)-1 // the request, and the newest reply
-			c.say(fixed, chat.Message{Role: "user", Content: textOf(at.Messages[next].Message)}.Encode())
+			c.say(fixed, fromUser(textOf(at.Messages[next].Message)))
 		}
 		if i < len(at.Steps) {
 			if err := p.tell(c, &at.Steps[i], i+1, budget/2); err != nil {
@@ -125,16 +131,13 @@ func (p *Planner) tell(c *conversation, s *task.DoneStep, n, most int) error {
 	for i := range s.Calls {
 		r := &s.Calls[i]
 		if r.Decision == approval.Edit {
-			args, err := json.Marshal(r.Call.Args)
-			if err != nil {
-				return fmt.Errorf("encode edited arguments: %w", err)
-			}
+			args := encode(r.Call.Args)
 			edited[is.Calls[i]] = args
-			before = append(before, chat.Message{Role: "user", Content: p.config.Words.edited(r, string(args))}.Encode())
+			before = append(before, fromUser(p.config.Words.edited(r, string(args))))
 		}
-		results = append(results, chat.Message{Role: "tool", ToolCallID: is.Calls[i], Content: p.config.Words.result(r, most)}.Encode())
+		results = append(results, encode(chat.Message{Role: "tool", ToolCallID: is.Calls[i], Content: p.config.Words.result(r, most)}))
 		if r.Decision == approval.Approve && r.Note != "" {
-			after = append(after, chat.Message{Role: "user", Content: p.config.Words.feedback(r.Note)}.Encode())
+			after = append(after, fromUser(p.config.Words.feedback(r.Note)))
 		}
 	}
 	answer, err := withArgs(is.Message, edited)
@@ -151,16 +154,16 @@ func withArgs(answer json.RawMessage, args map[string]json.RawMessage) (json.Raw
 		return answer, nil
 	}
 	m := map[string]json.RawMessage{}
-	var calls, functions []map[string]json.RawMessage
+	var calls []map[string]json.RawMessage
 	if err := json.Unmarshal(answer, &m); err != nil {
 		return nil, err
 	}
 	if err := json.Unmarshal(m["tool_calls"], &calls); err != nil {
 		return nil, err
 	}
-	functions = make([]map[string]json.RawMessage, len(calls))
-	for i, c := range calls {
+	for _, c := range calls {
 		var id string
+		var function map[string]json.RawMessage
 		if err := json.Unmarshal(c["id"], &id); err != nil {
 			return nil, err
 		}
@@ -168,11 +171,11 @@ func withArgs(answer json.RawMessage, args map[string]json.RawMessage) (json.Raw
 		if !is {
 			continue
 		}
-		if err := json.Unmarshal(c["function"], &functions[i]); err != nil {
+		if err := json.Unmarshal(c["function"], &function); err != nil {
 			return nil, err
 		}
-		functions[i]["arguments"] = encode(string(to))
-		c["function"] = encode(functions[i])
+		function["arguments"] = encode(string(to))
+		c["function"] = encode(function)
 	}
 	m["tool_calls"] = encode(calls)
 	return encode(m), nil

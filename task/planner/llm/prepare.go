@@ -32,7 +32,7 @@ func (p *Planner) prepare(at *task.Progress, c *conversation, budget int) error 
 		return err
 	}
 	if text := r.SystemInstruction; text != "" {
-		system := block{[]json.RawMessage{chat.Message{Role: "system", Content: text}.Encode()}, true /* fixed */}
+		system := block{[]json.RawMessage{encode(chat.Message{Role: "system", Content: text})}, true /* fixed */}
 		c.blocks = slices.Insert(c.blocks, 0, system)
 	}
 	c.shorten(budget)

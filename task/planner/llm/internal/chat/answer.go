@@ -1,11 +1,12 @@
 package chat
 
 import (
-	"bytes"
 	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
+
+	"a2a-server/internal/strictjson"
 )
 
 // An Answer is the complete answer of a model.
@@ -161,10 +162,8 @@ func textIn(raw json.RawMessage) string {
 
 // merged adds a piece of a field that is not known: texts and lists are joined.
 func merged(to map[string]any, name string, raw json.RawMessage) map[string]any {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	var v any
-	if d.Decode(&v) != nil || v == nil || deeper(v, maxDepth) {
+	v, _, err := strictjson.Numbers(raw)
+	if err != nil || v == nil || deeper(v, maxDepth) {
 		return to
 	}
 	if to == nil {

@@ -44,7 +44,7 @@ func newClient(t testing.TB, e http.Handler, change ...func(*chat.Config)) *chat
 
 func body(t testing.TB) []byte {
 	t.Helper()
-	raw, err := (&chat.Request{Model: "m", Messages: []json.RawMessage{chat.Message{Role: "user", Content: "go"}.Encode()}}).Encode()
+	raw, err := (&chat.Request{Model: "m", Messages: []json.RawMessage{json.RawMessage(`{"role":"user","content":"go"}`)}}).Encode()
 	if err != nil {
 		t.Fatal(err)
 	}
