@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -97,6 +98,20 @@ func (c *Config) Validate() error {
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
+}
+
+// CheckURL returns what is wrong with the URL of a server; nil: nothing. It never quotes the URL, which may
+// have a secret.
+func CheckURL(text, example string) error {
+	switch u, err := url.Parse(text); {
+	case err != nil:
+		return fmt.Errorf("it cannot be parsed; write %s", example)
+	case u.Scheme != "http" && u.Scheme != "https", u.Host == "":
+		return errors.New("it needs the scheme http or https, and a host")
+	case u.User != nil:
+		return errors.New("it has a user or password; send it in a header")
+	}
+	return nil
 }
 
 // roots returns nil for the certificates of the system alone.

@@ -13,7 +13,7 @@ const delegationKey = "urn:a2a-server:delegation"
 // header: a message is in the log of its task, so that the limits hold after a crash, too.
 type delegation struct {
 	Depth  int      `json:"depth"`  // how many, from 1
-	Agents []string `json:"agents"` // see [hashed]
+	Agents []string `json:"agents"` // hashes of the URLs of their cards
 }
 
 // passedOn returns the metadata that the messages of the call have. Answers have it, too: a call
@@ -34,7 +34,7 @@ func (r *run) delegation() (delegation, error) {
 			}
 		}
 	}
-	own := hashed(r.Card)
+	own := hashed(8, []byte(r.Card))
 	if passed.Depth >= r.Depth {
 		return delegation{}, fmt.Errorf("nothing was sent: %d agents have passed the message on already, and depth allows %d", passed.Depth, r.Depth)
 	}

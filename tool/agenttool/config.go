@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"maps"
 	"net/netip"
-	"net/url"
 	"regexp"
 	"slices"
 	"sync"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"a2a-server/internal/egress"
 	"a2a-server/internal/visible"
 	"a2a-server/tool"
 )
@@ -46,11 +46,9 @@ type Config struct {
 	Timeout time.Duration
 
 	// Allow lists reachable addresses outside the public internet. Own returns the addresses on which
-	// this process listens, which are never reached. RootCAs has certificates in PEM, trusted in
-	// addition to the system's. All default to none.
-	Allow   []netip.Prefix
-	Own     func() []netip.AddrPort
-	RootCAs []byte
+	// this process listens, which are never reached. Both default to none.
+	Allow []netip.Prefix
+	Own   func() []netip.AddrPort
 
 	// Poll is the first pause before a waiting child is looked at again. It doubles up to a minute.
 	// Defaults to DefaultPoll.
@@ -97,13 +95,8 @@ func (c *Config) Validate() error {
 	if !toolName.MatchString(c.Name) {
 		problem("name: %s is not the name of a tool; write 1 to 64 letters, digits, _ and -", visible.Quote(c.Name, 80))
 	}
-	switch u, err := url.Parse(c.Card); {
-	case err != nil: // its text has the URL, which may have a secret
-		problem("card: it cannot be parsed; write a URL such as https://travel.example.com/.well-known/agent-card.json")
-	case u.Scheme != "http" && u.Scheme != "https", u.Host == "":
-		problem("card: it needs the scheme http or https, and a host")
-	case u.User != nil:
-		problem("card: it has a user or password; send it in a header")
+	if err := egress.CheckURL(c.Card, "a URL such as https://travel.example.com/.well-known/agent-card.json"); err != nil {
+		problem("card: %w", err)
 	}
 	if c.Depth < 0 || c.Depth > maxDepth {
 		problem("depth: %d is out of range; write a number from 1 to %d", c.Depth, maxDepth)
@@ -167,14 +160,12 @@ func (s *Toolset) Name() string { return s.config.Name }
 
 // identity names the agent: approvals belong to a single one. It has no values of secrets.
 func (c *Config) identity() string {
-	names := slices.Sorted(maps.Keys(c.Header))
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q", []any{"agent", c.Card, names, c.Identity}))
-	return hex.EncodeToString(sum[:])
+	return hashed(sha256.Size, fmt.Appendf(nil, "%q", []any{"agent", c.Card, slices.Sorted(maps.Keys(c.Header)), c.Identity}))
 }
 
-// hashed returns the id of a card's URL in the chain of agents, which says nothing about the URL
-// to those who do not know it.
-func hashed(card string) string {
-	sum := sha256.Sum256([]byte(card))
-	return hex.EncodeToString(sum[:8])
+// hashed returns the first bytes of a hash, which says nothing about its content, such as a URL, to
+// readers who do not know it.
+func hashed(bytes int, content []byte) string {
+	sum := sha256.Sum256(content)
+	return hex.EncodeToString(sum[:bytes])
 }

@@ -1,8 +1,6 @@
 package agenttool
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -122,8 +120,7 @@ func askID(a *dialect.Asked, status string) string {
 	if a.ID != "" && len(a.ID) <= 200 {
 		return "child:" + a.ID
 	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q", []string{a.ID, status, a.Summary}))
-	return "child#" + hex.EncodeToString(sum[:16])
+	return "child#" + hashed(16, fmt.Appendf(nil, "%q", []string{a.ID, status, a.Summary}))
 }
 
 // shownOf returns what an answer to a question is bound to: the digest that the child checks, or a
@@ -136,8 +133,7 @@ func shownOf(a *dialect.Asked) string {
 	if err != nil {
 		return "" // it was read from JSON
 	}
-	sum := sha256.Sum256(raw)
-	return hex.EncodeToString(sum[:16])
+	return hashed(16, raw)
 }
 
 // prepare keeps the answers of people in a checkpoint, before they are sent, with those that were
@@ -165,11 +161,9 @@ func (r *run) prepare(answers []tool.Answer) (gaveUp, err error) {
 		if err != nil {
 			return fmt.Errorf("the answer cannot be sent: %w", err), nil
 		}
-		part.Metadata = maps.Clone(part.Metadata)
-		if part.Metadata == nil {
-			part.Metadata = map[string]any{}
-		}
-		maps.Copy(part.Metadata, r.passedOn())
+		metadata := r.passedOn()
+		maps.Copy(metadata, part.Metadata)
+		part.Metadata = metadata
 		out.Parts = append(out.Parts, part)
 		out.To = append(out.To, target{ID: q.Asked.ID, Shown: q.Shown, Edits: decision.Type == approval.Edit})
 	}
@@ -243,8 +237,7 @@ func (r *run) messageID(a *answer) string {
 	for _, to := range a.To {
 		ids = append(ids, to.ID, to.Shown)
 	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q", ids))
-	return fmt.Sprintf("%s.%d.%s", r.state.Message, r.state.Round, hex.EncodeToString(sum[:4]))
+	return fmt.Sprintf("%s.%d.%s", r.state.Message, r.state.Round, hashed(4, fmt.Appendf(nil, "%q", ids)))
 }
 
 // answer sends answers, and follows the child.

@@ -38,7 +38,7 @@ type remote struct {
 
 func (c *Config) egress() egress.Config {
 	return egress.Config{
-		Allow: c.Allow, Own: c.Own, RootCAs: c.RootCAs, Header: c.Header,
+		Allow: c.Allow, Own: c.Own, Header: c.Header,
 		Timeout: -1, // contexts limit the time
 		// Requests have effects: the standard library must not repeat them.
 		NoReuse: true, MaxBytes: maxBody, Streams: true, ReadBuffer: mergeBuffer,
@@ -51,13 +51,8 @@ func newRemote(c *Config) (*remote, error) {
 		return nil, err
 	}
 	u, err := url.Parse(c.Card)
-	if err != nil {
-		return nil, err
-	}
-	r := &remote{config: c, origin: u}
 	client.Transport = &transport{client.Transport}
-	r.http = client
-	return r, nil
+	return &remote{config: c, origin: u, http: client}, err
 }
 
 // card returns the agent's card, at most cardAge old.
@@ -72,25 +67,12 @@ func (r *remote) card(ctx context.Context) (*a2a.AgentCard, error) {
 	defer cancel()
 	resolver := agentcard.NewResolver(r.http)
 	resolver.CardParser = a2av0.NewAgentCardParser()
-	base := *r.origin
-	base.Path, base.RawPath, base.RawQuery, base.Fragment = "", "", "", ""
-	path := r.origin.EscapedPath()
-	card, err := r.resolve(within, resolver, base.String(), path)
-	if err != nil {
-		return nil, err
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.known, r.client, r.fetched = card, nil, r.config.Now()
-	return card, nil
-}
-
-func (r *remote) resolve(ctx context.Context, resolver *agentcard.Resolver, base, path string) (*a2a.AgentCard, error) {
 	var options []agentcard.ResolveOption
-	if strings.Trim(path, "/") != "" {
+	if path := r.origin.EscapedPath(); strings.Trim(path, "/") != "" {
 		options = append(options, agentcard.WithPath(path))
 	}
-	card, err := resolver.Resolve(ctx, base, options...)
+	base := url.URL{Scheme: r.origin.Scheme, Host: r.origin.Host}
+	card, err := resolver.Resolve(within, base.String(), options...)
 	if status, is := errors.AsType[*agentcard.ErrStatusNotOK](err); is {
 		return nil, fmt.Errorf("its card cannot be read: HTTP status %d", status.StatusCode)
 	}
@@ -98,6 +80,9 @@ func (r *remote) resolve(ctx context.Context, resolver *agentcard.Resolver, base
 		r.config.Logger.Warn().Str("agent", r.config.Name).Str("error", visible.Clip(brief(err).Error(), maxError)).Msg("the card of an agent cannot be read")
 		return nil, fmt.Errorf("its card cannot be read: %w", public(err))
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.known, r.client, r.fetched = card, nil, r.config.Now()
 	return card, nil
 }
 
@@ -175,18 +160,14 @@ func (t *transport) CloseIdleConnections() {
 	}
 }
 
-// RoundTrip implements [http.RoundTripper].
+// RoundTrip implements [http.RoundTripper]. It merges the chunks of a stream that arrive together, and turns a JSON
+// response to a request for a stream, such as the error of JSON-RPC, into a stream with one event: the
+// SDK's client would report nothing.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := t.next.RoundTrip(req)
 	if err != nil {
 		return nil, err
 	}
-	return asStream(req, resp)
-}
-
-// asStream merges the chunks of a stream that arrive together, and turns a JSON response to a request for a stream, such as the error of JSON-RPC, into a
-// stream with one event: the SDK's client would report nothing.
-func asStream(req *http.Request, resp *http.Response) (*http.Response, error) {
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if kind == "text/event-stream" {
 		resp.Body = newMerger(resp.Body)

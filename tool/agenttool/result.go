@@ -48,7 +48,7 @@ func (v *view) rests(ignored string) bool {
 
 // snapshot replaces the view. The error is errArtifacts.
 func (v *view) snapshot(t *a2a.Task) error {
-	*v = view{status: t.Status}
+	*v = view{status: t.Status, artifacts: map[a2a.ArtifactID]*a2a.Artifact{}}
 	for _, a := range t.Artifacts {
 		if a == nil {
 			continue
@@ -56,12 +56,7 @@ func (v *view) snapshot(t *a2a.Task) error {
 		if err := v.add(a, v.got[a.ID] != nil); err != nil {
 			return err
 		}
-	}
-	v.artifacts = map[a2a.ArtifactID]*a2a.Artifact{}
-	for _, a := range t.Artifacts {
-		if a != nil {
-			v.artifacts[a.ID] = a
-		}
+		v.artifacts[a.ID] = a
 	}
 	return nil
 }

@@ -2,8 +2,6 @@ package agenttool
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -149,23 +147,15 @@ func (r *run) call(message string) (*tool.Result, error) {
 // or its result used, if it has done its work or may still do it: only a child that has ended
 // otherwise, or is gone, lets a new message be sent.
 func (r *run) repeat(message string, attempt int) (*tool.Result, error) {
-	task, err := r.get()
-	switch {
-	case errors.Is(err, a2a.ErrTaskNotFound):
-		return r.begin(message, attempt)
-	case err != nil:
-		r.note(err)
-		return nil, r.later(err)
-	case task.ID != r.state.Child:
-		return nil, r.unknown("it answered with the task of another call")
-	case task.Status.State.Terminal() && task.Status.State != a2a.TaskStateCompleted:
+	err := r.look()
+	switch s := r.view.status.State; {
+	case errors.Is(err, errGone), s.Terminal() && s != a2a.TaskStateCompleted:
 		r.release()
 		return r.begin(message, attempt)
+	case err != nil:
+		return nil, err
 	}
 	r.state.Attempt, r.state.Since = attempt, time.Time{}
-	if err := r.view.snapshot(task); err != nil {
-		return nil, r.unknown(err.Error())
-	}
 	return r.goOn()
 }
 
@@ -175,10 +165,10 @@ func (r *run) begin(message string, attempt int) (*tool.Result, error) {
 	if err != nil {
 		return nil, r.where(err)
 	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q", []string{r.ctx.Tenant(), r.ctx.UserID(), r.ctx.SessionID(), r.Name(), r.Card}))
+	scope := fmt.Appendf(nil, "%q", []string{r.ctx.Tenant(), r.ctx.UserID(), r.ctx.SessionID(), r.Name(), r.Card})
 	r.state = state{
 		Attempt: attempt, Message: fmt.Sprintf("%s.%s.%d", r.ctx.TaskID(), r.ctx.FunctionCallID(), attempt),
-		Context: hex.EncodeToString(sum[:16]), Chain: chain,
+		Context: hashed(16, scope), Chain: chain,
 	}
 	if err := r.checkpoint(); err != nil {
 		return nil, r.where(fmt.Errorf("nothing was sent: %w", err))
@@ -225,7 +215,7 @@ func (r *run) begin(message string, attempt int) (*tool.Result, error) {
 // send sends a message.
 func (r *run) send(ctx context.Context, m *a2a.Message) iter.Seq2[a2a.Event, error] {
 	req := &a2a.SendMessageRequest{Message: m, Config: &a2a.SendMessageConfig{}}
-	if card := r.remote.streams(); !card {
+	if !r.remote.streams() {
 		req.Config.ReturnImmediately = true
 	}
 	return r.client.SendStreamingMessage(ctx, req)
@@ -240,12 +230,14 @@ func (r *run) goOn() (*tool.Result, error) {
 	return r.rest()
 }
 
-// look gets the child, and replaces the view. The error is final, or a suspension.
+const errGone = publicError("it no longer knows the task that it made of the message")
+
+// look gets the child, and replaces the view. The error is final, such as errGone, or a suspension.
 func (r *run) look() error {
 	task, err := r.get()
 	switch {
 	case errors.Is(err, a2a.ErrTaskNotFound):
-		return r.unknown("it no longer knows the task that it made of the message")
+		return r.where(fmt.Errorf("%w: %w", tool.ErrOutcomeUnknown, errGone))
 	case err != nil:
 		r.note(err)
 		return r.later(err)
@@ -433,11 +425,9 @@ func (r *run) watch() (*tool.Result, error) {
 		if !r.remote.streams() {
 			break
 		}
-		pause := time.NewTimer(100 * time.Millisecond << n)
 		select {
-		case <-pause.C:
+		case <-time.After(100 * time.Millisecond << n):
 		case <-r.ctx.Done():
-			pause.Stop()
 			return nil, r.ended()
 		}
 	}
@@ -488,13 +478,6 @@ func (r *run) later(err error) error {
 // at: by [remoteAgent.Watch], unless answers are to be sent to it.
 func (r *run) suspend(asks []tool.Question, waits []tool.Waiting) error {
 	r.state.Seen = r.seenOf(&r.view.status)
-	raw, err := json.Marshal(r.state)
-	if err == nil && len(raw) > tool.MaxSuspensionState {
-		err = errors.New("the questions of the agent are too large")
-	}
-	if err != nil {
-		return r.where(err)
-	}
 	watch, pause := r.state.Child != "" && r.state.Answer == nil, r.Poll
 	if !watch {
 		if pause = maxPoll; r.state.Polls < 16 {
@@ -502,7 +485,11 @@ func (r *run) suspend(asks []tool.Question, waits []tool.Waiting) error {
 		}
 		r.state.Polls++
 	}
-	if raw, err = json.Marshal(r.state); err != nil {
+	raw, err := json.Marshal(r.state)
+	if err == nil && len(raw) > tool.MaxSuspensionState {
+		err = errors.New("the questions of the agent are too large")
+	}
+	if err != nil {
 		return r.where(err)
 	}
 	return &tool.Suspension{Asks: asks, Wake: r.Now().Add(pause), State: raw, Waits: waits, Watch: watch}

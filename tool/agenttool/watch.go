@@ -1,11 +1,8 @@
 package agenttool
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -98,8 +95,7 @@ func (r *run) seenOf(status *a2a.TaskStatus) string {
 		if err != nil {
 			return string(s)
 		}
-		sum := sha256.Sum256(raw)
-		return string(s) + " " + hex.EncodeToString(sum[:8])
+		return string(s) + " " + hashed(8, raw)
 	case len(r.waits(status)) > 0:
 		return "waits"
 	default:
@@ -119,14 +115,12 @@ func (r *run) waits(status *a2a.TaskStatus) []tool.Waiting {
 			continue
 		}
 		if w.ID = r.Name() + "/" + w.ID; len(w.ID) > maxID {
-			sum := sha256.Sum256([]byte(w.ID))
-			w.ID = r.Name() + "#" + hex.EncodeToString(sum[:16])
+			w.ID = r.Name() + "#" + hashed(16, []byte(w.ID))
 		}
-		agent := r.Name()
 		if w.Agent != "" {
-			agent = fmt.Sprintf("%s/%s", agent, visible.Clip(w.Agent, maxAgents))
+			w.Agent = "/" + visible.Clip(w.Agent, maxAgents)
 		}
-		w.Agent = agent
+		w.Agent = r.Name() + w.Agent
 		waits = append(waits, w)
 	}
 	return waits

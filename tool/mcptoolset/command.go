@@ -154,11 +154,9 @@ func (p *process) explain(err error) error {
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, errClosed) && !errors.Is(err, syscall.EPIPE) {
 		return err
 	}
-	exited := time.NewTimer(exitPatience)
-	defer exited.Stop()
 	select {
 	case <-p.Done():
-	case <-exited.C:
+	case <-time.After(exitPatience):
 		return publicError("the server closed its output")
 	}
 	switch e := p.End(); {

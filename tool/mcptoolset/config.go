@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/netip"
-	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -96,8 +95,6 @@ type HTTP struct {
 	// Own returns the addresses on which this process listens. They are never reached. It
 	// must be safe for concurrent use. Defaults to none.
 	Own func() []netip.AddrPort
-	// RootCAs has certificates in PEM, trusted in addition to the system's. Defaults to none.
-	RootCAs []byte
 }
 
 // Elicit is a policy for questions of a server.
@@ -226,16 +223,12 @@ func (c *Config) offers(name string) bool {
 }
 
 func (h *HTTP) validate() (errs []error) {
-	u, err := url.Parse(h.URL)
-	switch {
-	case err != nil: // its text has the URL, which may have a secret
-		errs = append(errs, errors.New("url: it cannot be parsed; write one such as https://mcp.example/mcp"))
-	case u.Scheme != "http" && u.Scheme != "https", u.Host == "":
-		errs = append(errs, errors.New("url: it needs the scheme http or https, and a host"))
-	case u.User != nil:
-		errs = append(errs, errors.New("url: it has a user or password; send it in a header"))
-	case u.Fragment != "":
-		errs = append(errs, errors.New("url: it has a fragment, which is never sent; remove it"))
+	err := egress.CheckURL(h.URL, "one such as https://mcp.example/mcp")
+	if _, fragment, _ := strings.Cut(h.URL, "#"); err == nil && fragment != "" {
+		err = errors.New("it has a fragment, which is never sent; remove it")
+	}
+	if err != nil {
+		errs = append(errs, fmt.Errorf("url: %w", err))
 	}
 	e := h.egress(0)
 	if err := e.Validate(); err != nil {
@@ -247,7 +240,7 @@ func (h *HTTP) validate() (errs []error) {
 // egress says where the requests may go, and how long a message may be.
 func (h *HTTP) egress(maxMessage int) egress.Config {
 	return egress.Config{
-		Allow: h.Allow, Own: h.Own, RootCAs: h.RootCAs, Header: h.Header,
+		Allow: h.Allow, Own: h.Own, Header: h.Header,
 		Timeout: -1, // that of a call is in its context
 		// Each event of a stream has a limit of its own.
 		MaxBytes: int64(maxMessage), Streams: true,

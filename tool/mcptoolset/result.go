@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"math"
 	"mime"
 	"net/url"
 	"path"
@@ -37,7 +36,7 @@ const declinedNote = "the server asked a question while the call ran, which was 
 
 // results returns the yields of a call. note, if not empty, explains a declined question.
 func results(res *mcp.CallToolResult, note string) []*tool.Result {
-	structured, exact := cleaned(res.StructuredContent)
+	structured := cleaned(res.StructuredContent)
 	var parts []agent.Part
 	for i, c := range res.Content {
 		if i == maxBlocks {
@@ -62,7 +61,7 @@ func results(res *mcp.CallToolResult, note string) []*tool.Result {
 		return []*tool.Result{final}
 	}
 	final.Content = structured
-	if !exact {
+	if !strictjson.Exact(structured) { // the library makes doubles of numbers, and ids of 64 bits are none
 		if text, ok := wholeText(parts); ok {
 			final.Content = text
 		}
@@ -204,32 +203,25 @@ func fileName(uri string) string {
 
 func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
 
-// cleaned returns a JSON value with valid text. exact reports whether the library has kept
-// all its numbers: it makes doubles of them, and ids of 64 bits are not doubles.
-func cleaned(v any) (_ any, exact bool) {
-	exact = true
+// cleaned returns a JSON value with valid text.
+func cleaned(v any) any {
 	switch v := v.(type) {
 	case string:
-		return valid(v), true
-	case float64:
-		return v, math.Abs(v) < 1<<53
+		return valid(v)
 	case []any:
 		out := make([]any, len(v))
 		for i, one := range v {
-			var ok bool
-			out[i], ok = cleaned(one)
-			exact = exact && ok
+			out[i] = cleaned(one)
 		}
-		return out, exact
+		return out
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for name, one := range v {
-			clean, ok := cleaned(one)
-			out[valid(name)], exact = clean, exact && ok
+			out[valid(name)] = cleaned(one)
 		}
-		return out, exact
+		return out
 	}
-	return v, true
+	return v
 }
 
 // wholeText returns the part that has the structured content as JSON, with all its digits.

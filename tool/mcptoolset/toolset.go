@@ -198,6 +198,9 @@ func (t *Toolset) Status() Status {
 	return s
 }
 
+// Busy reports whether a call runs, or waits for another of its caller.
+func (t *Toolset) Busy() bool { return t.Status().Calls > 0 }
+
 // Close ends the connection and waits, a few seconds at most, until everything is freed.
 // Calls that run end with an unknown outcome.
 func (t *Toolset) Close() error {
@@ -416,7 +419,7 @@ func (t *Toolset) downError(why error) error { return t.downFor(why, brief(why))
 // downFor is downError with the text of the cause.
 func (t *Toolset) downFor(why error, text string) error {
 	if errors.Is(why, errShut) {
-		return fmt.Errorf("MCP server %s: %w", t.cfg.Name, why)
+		return t.shut()
 	}
 	next := ""
 	if wait := t.retryAt.Sub(t.cfg.Now()); wait > 0 {

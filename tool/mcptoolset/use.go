@@ -17,7 +17,7 @@ func (t *Toolset) use(ctx context.Context, r *remote) (*session, error) {
 	decided := tool.DecidedAt(ctx)
 	for listed := false; ; {
 		if ctx.Err() != nil {
-			return nil, fmt.Errorf("MCP server %s: nothing was called: %w: %w", t.cfg.Name, tool.ErrNoEffect, context.Cause(ctx))
+			return nil, t.uncalled(ctx)
 		}
 		if err := t.begin(); err != nil {
 			return nil, err
@@ -43,10 +43,14 @@ func (t *Toolset) use(ctx context.Context, r *remote) (*session, error) {
 			if wait > patience {
 				return nil, fmt.Errorf("%w; nothing was called", err)
 			}
-			if err := pause(ctx, t.stopping, wait); err != nil {
-				return nil, err
+			select {
+			case <-time.After(wait):
+				continue
+			case <-t.stopping:
+				return nil, errShut
+			case <-ctx.Done():
+				return nil, context.Cause(ctx)
 			}
-			continue
 		}
 		own := a == nil // else it may have listed before the decision
 		if own {
@@ -56,7 +60,7 @@ func (t *Toolset) use(ctx context.Context, r *remote) (*session, error) {
 		select {
 		case <-a.done:
 		case <-ctx.Done():
-			return nil, fmt.Errorf("MCP server %s: nothing was called: %w: %w", t.cfg.Name, tool.ErrNoEffect, context.Cause(ctx))
+			return nil, t.uncalled(ctx)
 		}
 		switch {
 		case a.busy && !decided.IsZero():
@@ -99,7 +103,7 @@ func (t *Toolset) useOwn(ctx context.Context, r *remote) (*session, error) {
 	case t.closed:
 		err = t.shut()
 	case ctx.Err() != nil:
-		err = fmt.Errorf("MCP server %s: nothing was called: %w: %w", t.cfg.Name, tool.ErrNoEffect, context.Cause(ctx))
+		err = t.uncalled(ctx)
 	case down:
 		t.cfg.Logger.Warn().Str("mcp_server", t.cfg.Name).Str("error", t.text(err)).Msg("another connection to an mcp server failed")
 		err = fmt.Errorf("%w; nothing was called", &downError{text: fmt.Sprintf("MCP server %s does not accept another connection, and another caller's call has the first: %s", t.cfg.Name, brief(err))})
@@ -209,17 +213,9 @@ func (s *session) over() bool {
 	}
 }
 
-func pause(ctx context.Context, stopping <-chan struct{}, wait time.Duration) error {
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-stopping:
-		return errShut
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+// uncalled returns the error of a call that was told to end before anything was sent.
+func (t *Toolset) uncalled(ctx context.Context) error {
+	return fmt.Errorf("MCP server %s: nothing was called: %w: %w", t.cfg.Name, tool.ErrNoEffect, context.Cause(ctx))
 }
 
 // host returns a URL without parts that may be secret.

@@ -36,24 +36,6 @@ type exchange struct {
 	end  func()
 }
 
-// newWeb returns the way to a server.
-func newWeb(h *HTTP, maxMessage int) (*web, error) {
-	c := h.egress(maxMessage)
-	client, err := egress.NewClient(c)
-	if err != nil {
-		return nil, err
-	}
-	// An idle connection may be dead, and then it is unknown whether the request was sent.
-	c.NoReuse = true
-	calls, err := egress.NewClient(c)
-	if err != nil {
-		return nil, err
-	}
-	w := &web{client: client, calls: calls, others: make(chan struct{}, maxExchanges)}
-	w.alive, w.kill = context.WithCancelCause(context.Background())
-	return w, nil
-}
-
 // RoundTrip implements http.RoundTripper.
 func (w *web) RoundTrip(r *http.Request) (*http.Response, error) {
 	if w.alive.Err() != nil {
@@ -76,7 +58,13 @@ func (w *web) RoundTrip(r *http.Request) (*http.Response, error) {
 		cancel(nil)
 		leave()
 	})
-	resp, err := w.send(ctx, r, cancel)
+	through := w.calls
+	if egress.TraceOf(ctx) == nil {
+		through = w.client
+		late := time.AfterFunc(headerTimeout, func() { cancel(publicErrorf("the server has not begun to answer for %v", headerTimeout)) })
+		defer late.Stop()
+	}
+	resp, err := through.Transport.RoundTrip(r.Clone(ctx))
 	if err != nil {
 		if why := context.Cause(ctx); why != nil && r.Context().Err() == nil {
 			err = why
@@ -93,16 +81,6 @@ func (w *web) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-func (w *web) send(ctx context.Context, r *http.Request, cancel context.CancelCauseFunc) (*http.Response, error) {
-	through := w.calls
-	if egress.TraceOf(ctx) == nil {
-		through = w.client
-		late := time.AfterFunc(headerTimeout, func() { cancel(publicErrorf("the server has not begun to answer for %v", headerTimeout)) })
-		defer late.Stop()
-	}
-	return through.Transport.RoundTrip(r.Clone(ctx))
-}
-
 // Close closes the body.
 func (x *exchange) Close() error {
 	err := x.body.Close()
@@ -112,10 +90,19 @@ func (x *exchange) Close() error {
 
 // openWeb returns a link to a server over HTTP.
 func openWeb(h *HTTP, maxMessage int) (*link, error) {
-	w, err := newWeb(h, maxMessage)
+	c := h.egress(maxMessage)
+	client, err := egress.NewClient(c)
 	if err != nil {
 		return nil, err
 	}
+	// An idle connection may be dead, and then it is unknown whether the request was sent.
+	c.NoReuse = true
+	calls, err := egress.NewClient(c)
+	if err != nil {
+		return nil, err
+	}
+	w := &web{client: client, calls: calls, others: make(chan struct{}, maxExchanges)}
+	w.alive, w.kill = context.WithCancelCause(context.Background())
 	t := &captured{Transport: &mcp.StreamableClientTransport{
 		Endpoint: h.URL,
 		// The client is the SDK's to use; redirects stay refused.
