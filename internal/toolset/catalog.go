@@ -85,21 +85,17 @@ func (c *Catalog) List() []agentcard.Skill {
 	}
 	made := c.listing
 	c.mu.Unlock()
-	wait := time.NewTimer(cardTime)
 	select {
 	case <-made:
-	case <-wait.C:
+	case <-time.After(cardTime):
 	}
-	wait.Stop()
 	c.mu.Lock()
 	return c.skills
 }
 
 // renew makes the list again.
 func (c *Catalog) renew(of *State, tools *Lister, done chan struct{}) {
-	tools.fill(c.ctx)
-	entries, down := tools.entries()
-	made, problems := skills(entries, of)
+	made, problems := skillsOf(c.ctx, of, tools)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	defer close(done)
@@ -108,7 +104,15 @@ func (c *Catalog) renew(of *State, tools *Lister, done chan struct{}) {
 		return // a reload has replaced the tools
 	}
 	c.skills, c.at = made, time.Now()
-	c.warn(errors.Join(down, problems))
+	c.warn(problems)
+}
+
+// skillsOf lists tools, and returns their skills. The error has the problems with both.
+func skillsOf(ctx context.Context, of *State, tools *Lister) ([]agentcard.Skill, error) {
+	tools.fill(ctx)
+	entries, down := tools.entries()
+	made, problems := skills(entries, of)
+	return made, errors.Join(down, problems)
 }
 
 // warn logs the problems with the list, once. The caller has the lock.
@@ -135,14 +139,11 @@ func (c *Catalog) ListOf(ctx context.Context, by auth.Principal) ([]agentcard.Sk
 	c.mu.Lock()
 	of := c.of
 	c.mu.Unlock()
-	own := newLister(of.registry, of.agent, by)
-	own.fill(ctx)
+	made, err := skillsOf(ctx, of, newLister(of.registry, of.agent, by))
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	entries, down := own.entries()
-	made, problems := skills(entries, of)
-	if err := errors.Join(down, problems); err != nil {
+	if err != nil {
 		c.log.Warn().Str("error", visible.Shorten(err.Error(), maxWarning)).Msg("some tools cannot be listed for an extended agent card")
 	}
 	return made, nil

@@ -142,15 +142,15 @@ func (i *inspection) listEntries(all *Lister, down []error) {
 			i.problem(e.origin, p)
 		}
 		if e.server != nil {
-			problems, lastWords := e.server.Report()
+			status := e.server.Status()
 			if down[n] != nil {
-				i.inventory.Problems[len(i.inventory.Problems)-1].Stderr = lastWords
+				i.inventory.Problems[len(i.inventory.Problems)-1].Stderr = status.LastWords
 			}
-			for _, p := range problems {
+			for _, p := range status.Problems {
 				i.problem(e.origin, p)
 			}
-		} else if e.program != nil {
-			if err := e.program.Startable(); err != nil {
+		} else if e.startable != nil {
+			if err := e.startable(); err != nil {
 				i.problem(e.origin, err.Error())
 			}
 		}

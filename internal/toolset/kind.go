@@ -1,6 +1,7 @@
 package toolset
 
 import (
+	"encoding/json"
 	"slices"
 
 	"a2a-server/internal/app/config"
@@ -12,15 +13,14 @@ import (
 type kind struct {
 	name config.Kind
 	// build makes the tools of e from e.config. It sets made and, as far as the kind has them,
-	// held, server, program and problems. key is the key of the entry that an error is about.
+	// held, server, startable and problems. key is the key of the entry that an error is about.
 	build func(w *maker, e *entry) (key string, err error)
 	asks  Asking
 	// gated returns the tools of e with the gates that build does not add, which depend on more
 	// than the entry; nil: there are none.
 	gated func(w *maker, e *entry) tool.Toolset
 	// show adds the facts of this kind to the description of a tool; nil: there are none.
-	show   func(t *ToolInfo, c *config.Tool)
-	cached bool // the definitions of tools are kept for the next start
+	show func(t *ToolInfo, c *config.Tool)
 }
 
 // Asking says how a tool whose entry has no key approve is gated.
@@ -37,7 +37,7 @@ const (
 func kinds() []kind {
 	return []kind{
 		{name: config.KindCommand, build: buildCommand},
-		{name: config.KindMCP, build: buildMCP, asks: AskedAlways, gated: gatedMCP, show: showMCP, cached: true},
+		{name: config.KindMCP, build: buildMCP, asks: AskedAlways, gated: gatedMCP, show: showMCP},
 		{name: config.KindHTTP, build: buildHTTP},
 		{name: config.KindOpenAPI, build: buildOpenAPI},
 		{name: config.KindAgent, build: buildAgent, asks: AskedAlways},
@@ -72,10 +72,17 @@ func (w *maker) headers(c *config.Tool) map[string]func() (string, error) {
 	return all
 }
 
+// identity returns what identifies the program or the server of an entry beside its own keys: values
+// that are not confidential, and the names of secrets.
+func identity(values ...any) string {
+	raw, _ := json.Marshal(values) // texts always can be
+	return string(raw)
+}
+
 // environment returns the environment of a process that an entry starts: the variables that
-// every such process gets and those of the entry, and the names of the secrets in others.
-func (w *maker) environment(own map[string]config.Value) (texts, secrets map[string]string) {
-	texts, secrets = map[string]string{}, map[string]string{}
+// every such process gets and those of the entry, and those that are secrets.
+func (w *maker) environment(own map[string]config.Value) (texts map[string]string, secrets map[string]func() (string, error)) {
+	texts, secrets = map[string]string{}, map[string]func() (string, error){}
 	for _, name := range []string{"PATH", "HOME", "LANG"} {
 		if value, ok := config.Lookup(w.env, name); ok {
 			texts[name] = value
@@ -84,7 +91,7 @@ func (w *maker) environment(own map[string]config.Value) (texts, secrets map[str
 	for name, v := range own {
 		if texts[name] = v.Text; v.Secret != "" {
 			delete(texts, name)
-			secrets[name] = v.Secret
+			secrets[name] = func() (string, error) { return w.secrets.read(v.Secret) }
 		}
 	}
 	return texts, secrets

@@ -1,7 +1,6 @@
 package toolset
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -27,11 +26,7 @@ func buildAgent(w *maker, e *entry) (key string, err error) {
 		}
 		out.Header["Authorization"] = w.secrets.filled("Bearer {secret:" + c.Bearer + "}")
 	}
-	identity, err := json.Marshal([]any{c.Header, c.Bearer})
-	if err != nil {
-		return "header", err
-	}
-	out.Identity = string(identity)
+	out.Identity = identity(c.Header, c.Bearer)
 	var beside []tool.Tool
 	if c.Transfer {
 		if most := maxToolName - len(config.TransferPrefix); len(c.Name) > most {

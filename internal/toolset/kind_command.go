@@ -37,16 +37,17 @@ func buildCommand(w *maker, e *entry) (key string, err error) {
 	if c.OutputAs == "bytes" {
 		out.Output.As = commandtool.Bytes
 	}
-	for name, secret := range secrets {
-		out.Secrets[name] = func(context.Context) (string, error) { return w.secrets.read(secret) }
+	for name, read := range secrets {
+		out.Secrets[name] = func(context.Context) (string, error) { return read() }
 	}
 	t, err := commandtool.New(out)
 	if err != nil {
 		return "run", err
 	}
 	e.made = tool.NewToolset(e.name(), t)
-	e.program, _ = t.(startable)
-	e.programKey = "run"
+	if program, ok := t.(interface{ Startable() error }); ok {
+		e.startable, e.programKey = program.Startable, "run"
+	}
 	return "", nil
 }
 

@@ -2,7 +2,6 @@ package toolset
 
 import (
 	"crypto/sha256"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
@@ -22,21 +21,14 @@ func buildMCP(w *maker, e *entry) (key string, err error) {
 		Name: e.name(), Prefix: c.Name + "_", Only: c.Only, Trust: c.Trust, Pins: c.Pins, Elicit: mcptoolset.Elicit(c.Elicit), Protocol: mcptoolset.Protocol(c.Protocol),
 		Approve: c.Approve, CallTimeout: c.Timeout, Logger: w.log, // see gatedMCP
 	}
-	identity, err := json.Marshal([]any{c.Env, c.Header})
-	if err != nil {
-		return "env", err
-	}
-	out.Identity = string(identity)
+	out.Identity = identity(c.Env, c.Header)
 	if c.URL != "" {
 		key = "url"
 		out.HTTP = &mcptoolset.HTTP{URL: c.URL, Header: w.headers(c), Allow: c.Networks, Own: w.own}
 	} else {
 		key = "command"
-		out.Command = &mcptoolset.Command{Argv: c.Command, Dir: c.Dir, Secrets: map[string]func() (string, error){}}
 		env, secrets := w.environment(c.Env)
-		for name, secret := range secrets {
-			out.Command.Secrets[name] = func() (string, error) { return w.secrets.read(secret) }
-		}
+		out.Command = &mcptoolset.Command{Argv: c.Command, Dir: c.Dir, Secrets: secrets}
 		for _, name := range slices.Sorted(maps.Keys(env)) {
 			out.Command.Env = append(out.Command.Env, name+"="+env[name])
 		}
@@ -46,19 +38,8 @@ func buildMCP(w *maker, e *entry) (key string, err error) {
 	if err != nil {
 		return key, err
 	}
-	server := mcpServer{set}
-	e.made, e.held, e.server, e.program, e.programKey = set, server, server, set, "command"
+	e.made, e.held, e.server, e.startable, e.programKey = set, set, set, set.Startable, "command"
 	return "", nil
-}
-
-// mcpServer is an MCP server that is in use.
-type mcpServer struct{ *mcptoolset.Toolset }
-
-func (s mcpServer) Busy() bool { return s.Status().Calls > 0 }
-
-func (s mcpServer) Report() (problems, lastWords []string) {
-	status := s.Status()
-	return status.Problems, status.LastWords
 }
 
 // gatedMCP adds the default of the kind, except for the tools that no_approve_tools names.
@@ -84,7 +65,7 @@ func showMCP(t *ToolInfo, c *config.Tool) {
 // returns "" if there is nothing to keep: without MCP servers, and with a store in memory,
 // whose tasks end with the process.
 func CacheFolder(conf *config.Config) (string, error) {
-	if conf.Store == "memory" || !slices.ContainsFunc(conf.Tools.Entries, func(t config.Tool) bool { return kindOf(t.Kind).cached }) {
+	if conf.Store == "memory" || !slices.ContainsFunc(conf.Tools.Entries, func(t config.Tool) bool { return t.Kind == config.KindMCP }) {
 		return "", nil
 	}
 	folder := filepath.Join(conf.Data, "mcp")

@@ -42,15 +42,9 @@ func buildSearch(w *maker, e *entry) (key string, err error) {
 		return key, err
 	}
 	e.made, e.held = tool.NewToolset(e.name(), t), t
-	e.program, e.programKey = folders{source}, key
+	e.startable, e.programKey = source.Check, key
 	return "", nil
 }
-
-// folders are the folders of a search.
-type folders struct{ *searchtool.Folders }
-
-// Startable implements [startable].
-func (f folders) Startable() error { return f.Check() }
 
 // IndexFolder returns the folder for the indexes of searches; "": there is none, as with a
 // store in memory.

@@ -296,7 +296,7 @@ func (s *State) Down(as agent.ReadonlyContext) error {
 		}
 		if _, err := e.made.Tools(as); err != nil {
 			words := ""
-			if _, last := e.server.Report(); len(last) > 0 {
+			if last := e.server.Status().LastWords; len(last) > 0 {
 				words = "; it wrote to stderr, at last:\n  | " + strings.Join(last, "\n  | ")
 			}
 			errs = append(errs, fmt.Errorf("%s: %w%s", e.origin, err, words))

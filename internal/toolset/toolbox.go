@@ -1,7 +1,6 @@
 package toolset
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +15,7 @@ import (
 	"a2a-server/internal/child"
 	"a2a-server/internal/lists"
 	"a2a-server/tool"
+	"a2a-server/tool/mcptoolset"
 )
 
 // An Origin says where a tool or a gate was configured. The zero Origin is nowhere: it was
@@ -60,32 +60,27 @@ type entry struct {
 	config config.Tool
 	kind   kind
 	origin Origin
-	made   tool.Toolset // for all callers
-	set    tool.Toolset // for whom the entry is
-	held   Server       // what it holds open; nil: nothing
-	server server       // that lists its tools, and is held, too; nil: they are known
-	unused bool         // none of its tools is called, and it is not connected to
+	made   tool.Toolset        // for all callers
+	set    tool.Toolset        // for whom the entry is
+	held   Server              // what it holds open; nil: nothing
+	server *mcptoolset.Toolset // that lists its tools, and is held, too; nil: they are known
+	unused bool                // none of its tools is called, and it is not connected to
 
-	program    startable // that it starts; nil: none
-	programKey string    // the key that names the program
-	problems   []string  // operations of a document that are not offered, and why
-}
-
-// startable is a tool or a toolset that starts a program.
-type startable interface {
-	// Startable returns an error if the program cannot be started now; nil: no obstacle is
-	// known.
-	Startable() error
+	// startable returns what keeps the entry's program from starting now, or its folders from being
+	// read; nil: no obstacle is known. It is nil without either.
+	startable  func() error
+	programKey string   // the key that names the program
+	problems   []string // operations of a document that are not offered, and why
 }
 
 // programs returns the reasons why programs of the entries cannot be started, such as a file
 // that is not executable. servers: also those of servers.
 func (b *toolbox) programs(conf *config.Config, servers bool) (problems []config.Problem) {
 	for i, e := range b.entries {
-		if e.program == nil || e.server != nil && !servers {
+		if e.startable == nil || e.server != nil && !servers {
 			continue
 		}
-		err := e.program.Startable()
+		err := e.startable()
 		if err == nil {
 			continue
 		}
@@ -105,16 +100,6 @@ type Server interface {
 	io.Closer
 	// Busy reports whether a call runs.
 	Busy() bool
-}
-
-// server is a Server that lists the tools of an entry.
-type server interface {
-	Server
-	// Refresh lists the tools anew. The error says why they cannot be listed now.
-	Refresh(context.Context) error
-	// Report returns the problems with the tools, and the last lines that the program wrote to
-	// stderr before it ended.
-	Report() (problems, lastWords []string)
 }
 
 // sets returns the toolsets: of all tools, or only of tools that every caller may use.
@@ -179,7 +164,7 @@ func (w *maker) entry(i int) (_ *entry, key string, err error) {
 	place := w.conf.Place(w.conf.ToolPath(i, ""))
 	e := &entry{config: c, kind: kindOf(c.Kind), origin: Origin{Kind: string(c.Kind), Entry: c.Name, File: place.File, Line: place.Line}}
 	if same := w.same(&c); same != nil {
-		e.made, e.held, e.server, e.program, e.programKey = same.made, same.held, same.server, same.program, same.programKey
+		e.made, e.held, e.server, e.startable, e.programKey = same.made, same.held, same.server, same.startable, same.programKey
 	} else if key, err = e.kind.build(w, e); err != nil {
 		return nil, key, err
 	}
