@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"reflect"
-	"sync"
 
 	"a2a-server/internal/guard"
 	"a2a-server/internal/strictjson"
@@ -31,16 +30,14 @@ func ToDefinition(t Tool) Definition {
 	return d
 }
 
-// maxDefinitions bounds how many definitions are kept. A toolset that builds new definitions
-// each time can fill the cache; it is then cleared.
-const maxDefinitions = 4096
+// definitionSize is as how many tools a definition counts in a cache, which so keeps 4096 of them.
+const definitionSize = maxCached/4096 - 1
 
 // definitions caches compiled tool definitions: compiling and digesting a schema takes a
 // hundred times longer than checking a call.
 type definitions struct {
-	mu       sync.Mutex
-	byKey    map[definitionKey]*definition
-	byDigest map[string]*definition // for tools that build the same schema again
+	byKey    cache[definitionKey, *definition]
+	byDigest cache[string, *Schema] // for tools that build the same schema again
 }
 
 // definition is a tool's definition with its compiled schema and its digest.
@@ -59,39 +56,27 @@ type definitionKey struct {
 	parameters                  uintptr
 }
 
-// of returns the definition of t. The lock is not held while t is called or a schema is
-// compiled; at worst two callers compile the same schema.
+// of returns the definition of t. No lock is held while t is called or a schema is compiled; at worst
+// two callers compile the same schema.
 func (c *definitions) of(t Tool) (_ *definition, err error) {
 	defer guard.Recover(&err, "its definition panicked")
 	d := &definition{Definition: ToDefinition(t)}
 	key := definitionKey{d.Name, d.Description, identityOf(t), fmt.Sprintf("%q", d.Claims), reflect.ValueOf(d.Parameters).Pointer()}
-	if hit := c.lookup(func() *definition { return c.byKey[key] }); hit != nil {
+	if hit, known := c.byKey.load(key); known {
 		return hit, nil
 	}
 	if d.digest, err = Digest(d.Definition); err != nil {
 		return nil, err
 	}
 	d.digest = identified(d.digest, key.identity)
-	if hit := c.lookup(func() *definition { return c.byDigest[d.digest] }); hit != nil {
-		d.schema = hit.schema
-	} else if d.schema, err = CompileSchema(d.Parameters); err != nil {
-		return nil, err
+	var known bool
+	if d.schema, known = c.byDigest.load(d.digest); !known {
+		if d.schema, err = CompileSchema(d.Parameters); err != nil {
+			return nil, err
+		}
+		d.schema = c.byDigest.store(d.digest, definitionSize, d.schema)
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.byKey) >= maxDefinitions {
-		clear(c.byKey)
-		clear(c.byDigest)
-	}
-	c.byKey[key] = d
-	c.byDigest[d.digest] = d
-	return d, nil
-}
-
-func (c *definitions) lookup(get func() *definition) *definition {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return get()
+	return c.byKey.store(key, definitionSize, d), nil
 }
 
 // Digest returns the digest of a definition: the hexadecimal SHA-256 of the RFC 8785 form

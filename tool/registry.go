@@ -67,7 +67,7 @@ type list struct {
 // NewRegistry returns a registry of the tools of sets, in this order. If something is
 // wrong with a set, Tools and Lookup return an error. NewRegistry panics if a set is nil.
 func NewRegistry(sets ...Toolset) *Registry {
-	r := &Registry{static: map[string]*found{}, definitions: &definitions{byKey: map[definitionKey]*definition{}, byDigest: map[string]*definition{}}}
+	r := &Registry{static: map[string]*found{}, definitions: &definitions{}}
 	for i, s := range sets {
 		if s == nil {
 			panic(fmt.Sprintf("tool.NewRegistry: toolset %d is nil", i))
