@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -191,11 +190,10 @@ func (i *inspection) add(tools []*tool.Registered, err error, from Origin, entry
 // reason returns the text of an error, without the name of the server, which the origin has,
 // and without the time of the next attempt, which is after the end of the inspection.
 func reason(err error) string {
-	text, _, _ := strings.Cut(err.Error(), "; it is tried again in ")
-	if _, why, ok := strings.Cut(text, " is down: "); ok && errors.Is(err, mcptoolset.ErrDown) {
-		return why
+	if down, ok := errors.AsType[*mcptoolset.DownError](err); ok {
+		return down.Cause
 	}
-	return text
+	return err.Error()
 }
 
 func (i *inspection) problem(from Origin, text string) {

@@ -154,11 +154,7 @@ func (s *State) Arguments(ctx context.Context, of string, by auth.Principal, pai
 		}
 		values[key] = json.RawMessage(value)
 		if texts[key] || !json.Valid(values[key]) {
-			text, err := json.Marshal(value)
-			if err != nil {
-				return nil, err
-			}
-			values[key] = text
+			values[key], _ = json.Marshal(value) // a text always can be
 		}
 	}
 	object, err := json.Marshal(values)

@@ -129,10 +129,7 @@ func shownOf(a *dialect.Asked) string {
 	if a.Digest != "" {
 		return "digest:" + a.Digest
 	}
-	raw, err := json.Marshal([]any{a.Kind, a.Summary, a.Tool, a.Arguments, a.Payload, a.Schema})
-	if err != nil {
-		return "" // it was read from JSON
-	}
+	raw, _ := json.Marshal([]any{a.Kind, a.Summary, a.Tool, a.Arguments, a.Payload, a.Schema}) // it was read from JSON
 	return hashed(16, raw)
 }
 

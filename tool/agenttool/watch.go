@@ -91,10 +91,7 @@ func (r *run) overdue() bool {
 func (r *run) seenOf(status *a2a.TaskStatus) string {
 	switch s := status.State; {
 	case s == a2a.TaskStateInputRequired || s == a2a.TaskStateAuthRequired:
-		raw, err := json.Marshal(status.Message)
-		if err != nil {
-			return string(s)
-		}
+		raw, _ := json.Marshal(status.Message) // it was read from JSON
 		return string(s) + " " + hashed(8, raw)
 	case len(r.waits(status)) > 0:
 		return "waits"

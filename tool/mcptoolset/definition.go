@@ -48,9 +48,7 @@ func definitionOf(t *mcp.Tool) (definition, error) {
 		return d, fmt.Errorf("the schema of its arguments: %w", err)
 	}
 	clipSchema(parameters)
-	if d.Parameters, err = json.Marshal(parameters); err != nil {
-		return d, fmt.Errorf("the schema of its arguments: %w", err)
-	}
+	d.Parameters, _ = json.Marshal(parameters) // it was decoded
 	if a := t.Annotations; a != nil {
 		d.Hints = hints{Destructive: a.DestructiveHint, OpenWorld: a.OpenWorldHint}
 		// The SDK does not tell false from nothing; false is the default of both.

@@ -425,7 +425,7 @@ func (t *Toolset) downFor(why error, text string) error {
 	if wait := t.retryAt.Sub(t.cfg.Now()); wait > 0 {
 		next = fmt.Sprintf("; it is tried again in %v", max(wait, time.Millisecond).Round(time.Millisecond))
 	}
-	return &downError{text: fmt.Sprintf("MCP server %s is down: %s%s", t.cfg.Name, text, next)}
+	return &DownError{text, fmt.Sprintf("MCP server %s is down: %s%s", t.cfg.Name, text, next)}
 }
 
 // locked is downError for callers without the lock.
@@ -435,11 +435,16 @@ func (t *Toolset) locked(why error) error {
 	return t.downError(why)
 }
 
-// downError is an ErrDown with more text.
-type downError struct{ text string }
+// A DownError is an [ErrDown] with its cause.
+type DownError struct {
+	Cause string // as far as that is the caller's business
+	text  string
+}
 
-func (e *downError) Error() string { return e.text }
-func (e *downError) Unwrap() error { return ErrDown }
+func (e *DownError) Error() string { return e.text }
+
+// Unwrap returns ErrDown.
+func (e *DownError) Unwrap() error { return ErrDown }
 
 // protocol returns the version of MCP to begin with.
 func (t *Toolset) protocol() string {
@@ -454,9 +459,6 @@ func (t *Toolset) protocol() string {
 // text returns the text of a transport's error: on one line, without the URL, which may have a
 // secret.
 func (t *Toolset) text(err error) string {
-	if err == nil {
-		return "it is not connected"
-	}
 	text := err.Error()
 	if t.cfg.HTTP != nil {
 		text = strings.ReplaceAll(text, t.cfg.HTTP.URL, host(t.cfg.HTTP.URL))

@@ -106,7 +106,8 @@ func (t *Toolset) useOwn(ctx context.Context, r *remote) (*session, error) {
 		err = t.uncalled(ctx)
 	case down:
 		t.cfg.Logger.Warn().Str("mcp_server", t.cfg.Name).Str("error", t.text(err)).Msg("another connection to an mcp server failed")
-		err = fmt.Errorf("%w; nothing was called", &downError{text: fmt.Sprintf("MCP server %s does not accept another connection, and another caller's call has the first: %s", t.cfg.Name, brief(err))})
+		why := brief(err)
+		err = fmt.Errorf("%w; nothing was called", &DownError{why, fmt.Sprintf("MCP server %s does not accept another connection, and another caller's call has the first: %s", t.cfg.Name, why)})
 	default:
 		t.known, t.checked = known, began
 		err = t.take(s, known, r)

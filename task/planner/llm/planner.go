@@ -151,10 +151,7 @@ func (p *Planner) step(at *task.Progress, c *conversation, sent int, answer *cha
 		s.Calls = append(s.Calls, call.ID)
 		next.Calls = append(next.Calls, task.PlannedCall{Tool: cmp.Or(c.names[call.Name], call.Name), Args: call.Args})
 	}
-	var err error
-	if next.State, err = json.Marshal(s); err != nil {
-		return nil, fmt.Errorf("keep the answer of the model: %w", err)
-	}
+	next.State = encode(s)
 	return next, nil
 }
 
