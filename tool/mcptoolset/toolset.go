@@ -130,11 +130,11 @@ func (t *Toolset) Tools(ctx agent.ReadonlyContext) ([]tool.Tool, error) {
 	case <-done:
 		return nil, fmt.Errorf("MCP server %s: list the tools: %w", t.cfg.Name, ctx.Err())
 	}
-	if a.err != nil {
-		return nil, t.locked(a.err)
-	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if a.err != nil {
+		return nil, t.downError(a.err)
+	}
 	return t.known.tools, nil
 }
 
@@ -426,13 +426,6 @@ func (t *Toolset) downFor(why error, text string) error {
 		next = fmt.Sprintf("; it is tried again in %v", max(wait, time.Millisecond).Round(time.Millisecond))
 	}
 	return &DownError{text, fmt.Sprintf("MCP server %s is down: %s%s", t.cfg.Name, text, next)}
-}
-
-// locked is downError for callers without the lock.
-func (t *Toolset) locked(why error) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.downError(why)
 }
 
 // A DownError is an [ErrDown] with its cause.

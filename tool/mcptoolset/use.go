@@ -65,7 +65,10 @@ func (t *Toolset) use(ctx context.Context, r *remote) (*session, error) {
 		switch {
 		case a.busy && !decided.IsZero():
 		case a.err != nil:
-			return nil, fmt.Errorf("%w; nothing was called", t.locked(a.err))
+			t.mu.Lock()
+			err := t.downError(a.err)
+			t.mu.Unlock()
+			return nil, fmt.Errorf("%w; nothing was called", err)
 		default:
 			listed = own || decided.IsZero()
 		}
