@@ -33,7 +33,7 @@ import (
 // systemd runs, which may make it for a unit, and an address or a store that is in use, maybe by
 // this server.
 func Check(c Config) error {
-	conf, err := c.load()
+	conf, err := config.Load(c.source())
 	if err != nil {
 		return err
 	}

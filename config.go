@@ -114,9 +114,9 @@ type Config struct {
 // names, such as a file of instructions.
 var ErrConfig = config.ErrUnusable
 
-// load reads the configuration.
-func (c *Config) load() (*config.Config, error) {
-	return config.Load(config.Source{File: c.File, Environment: c.Environment, Flags: c.Set, Authenticated: c.Authenticator != nil || c.NoListen, Callers: c.Authenticator != nil})
+// source returns where the configuration is read.
+func (c *Config) source() config.Source {
+	return config.Source{File: c.File, Environment: c.Environment, Flags: c.Set, Authenticated: c.Authenticator != nil || c.NoListen, Callers: c.Authenticator != nil}
 }
 
 // defaultLog sets Log unless the program has.

@@ -55,20 +55,20 @@ func (s *Server) Reload() error {
 // reload is [Server.Reload]. It returns the keys that need a restart, and the warnings that it logs.
 func (s *Server) reload() (done debugapi.Reloaded, err error) {
 	defer func() { s.monitor.metrics.Reloaded(err) }()
+	// For itself, and first: a key that was revoked must not stay valid because something
+	// else is broken, or takes its time, as an earlier reload may.
+	if err := s.authentication.reload(); err != nil {
+		return done, fmt.Errorf("reload: %w", err)
+	}
 	r := &s.reloads
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
 		return done, errors.New("a2aserver: the server is closed, so it cannot reload")
 	}
-	// For itself, and first: a key that was revoked must not stay valid because something
-	// else is broken, or takes its time.
-	if err := s.authentication.reload(); err != nil {
-		return done, fmt.Errorf("reload: %w", err)
-	}
 	warnings := config.InertRoles(callers(s.config, s.apiKeys))
 	defer func() { warn(s.log, warnings) }()
-	read, err := s.given.load()
+	conf, restart, err := config.Reload(s.given.source(), s.config)
 	if err != nil {
 		return done, fmt.Errorf("reload: %w", err)
 	}
@@ -78,7 +78,6 @@ func (s *Server) reload() (done debugapi.Reloaded, err error) {
 		}
 	}
 	before := s.tools.Load()
-	conf, restart := config.Reloaded(s.config, read)
 	if s.admin.Port != nil {
 		if err := adminsocket.CheckPrograms(s.config, conf, os.Geteuid()); err != nil {
 			return done, fmt.Errorf("reload: %w", err)
@@ -117,7 +116,7 @@ func (s *Server) reload() (done debugapi.Reloaded, err error) {
 		s.log.Warn().Str("keys", strings.Join(restart, " ")).Msg("these keys have changed, too: they take effect when the server is restarted")
 	}
 	if s.given.Inside.LogLevel != nil {
-		s.given.Inside.LogLevel(read.Log.Level)
+		s.given.Inside.LogLevel(conf.Log.Level)
 	}
 	// The server would notice new keys of its own by itself, too.
 	if err := s.keys.Reload(); err != nil {

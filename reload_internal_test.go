@@ -2,11 +2,14 @@ package a2aserver
 
 import (
 	"errors"
+	"path/filepath"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/rs/zerolog"
+
+	"a2a-server/auth/apikey"
 )
 
 // worker is a server of tools that counts how often it is closed.
@@ -56,5 +59,39 @@ func TestSweep(t *testing.T) {
 	}
 	if err := s.Reload(); err == nil {
 		t.Error("Reload() = nil after the shutdown")
+	}
+}
+
+// A revoked key ends at once, also while another reload takes its time.
+func TestReloadOfKeysDoesNotWait(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "keys.yaml")
+	if _, err := apikey.Add(file, apikey.Key{ID: "eve", Roles: []string{"requester"}}, false); err != nil {
+		t.Fatal(err)
+	}
+	s, err := New(Config{Set: map[string]string{"listen": "127.0.0.1:0", "data": filepath.Join(dir, "data"), "auth.keys.file": file}, Log: zerolog.Nop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	changed := s.apiKeys.Changed()
+	if err := apikey.Revoke(file, "eve", time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	s.reloads.mu.Lock() // as a reload that hangs does
+	ended := make(chan error, 1)
+	go func() { ended <- s.Reload() }()
+	<-changed
+	s.reloads.mu.Unlock()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if _, _, valid := s.apiKeys.Holder("key:eve"); valid {
+		t.Error("the key is still valid")
 	}
 }

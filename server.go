@@ -81,7 +81,7 @@ type Server struct {
 // keys; an error that wraps [ErrConfig] means that the configuration does not fit its
 // environment; all other errors come from the machine. Nothing stays open after an error.
 func New(c Config) (_ *Server, err error) {
-	conf, err := c.load()
+	conf, err := config.Load(c.source())
 	if err != nil {
 		return nil, err
 	}

@@ -46,9 +46,11 @@ type Config struct {
 	Timeout time.Duration
 
 	// Allow lists reachable addresses outside the public internet. Own returns the addresses on which
-	// this process listens, which are never reached. Both default to none.
-	Allow []netip.Prefix
-	Own   func() []netip.AddrPort
+	// this process listens, which are never reached. RootCAs has certificates in PEM, trusted in
+	// addition to the system's. All default to none.
+	Allow   []netip.Prefix
+	Own     func() []netip.AddrPort
+	RootCAs []byte
 
 	// Poll is the first pause before a waiting child is looked at again. It doubles up to a minute.
 	// Defaults to DefaultPoll.

@@ -21,6 +21,8 @@ type ClientConfig struct {
 	// Own returns the addresses on which this process listens. They are never reached. It
 	// must be safe for concurrent use. Defaults to none.
 	Own func() []netip.AddrPort
+	// RootCAs has certificates in PEM, trusted in addition to the system's. Defaults to none.
+	RootCAs []byte
 	// Log gets network errors with addresses and server texts. Callers get the kind of
 	// failure.
 	Log zerolog.Logger
@@ -38,6 +40,7 @@ func NewClient(c ClientConfig) (*Client, error) {
 	client, err := egress.NewClient(egress.Config{
 		Allow:    c.Allow,
 		Own:      c.Own,
+		RootCAs:  c.RootCAs,
 		MaxBytes: maxBytes,
 		Timeout:  -1, // each tool has its own
 		// The standard library repeats a request when a reused connection breaks, and a tool

@@ -95,6 +95,8 @@ type HTTP struct {
 	// Own returns the addresses on which this process listens. They are never reached. It
 	// must be safe for concurrent use. Defaults to none.
 	Own func() []netip.AddrPort
+	// RootCAs has certificates in PEM, trusted in addition to the system's. Defaults to none.
+	RootCAs []byte
 }
 
 // Elicit is a policy for questions of a server.
@@ -240,7 +242,7 @@ func (h *HTTP) validate() (errs []error) {
 // egress says where the requests may go, and how long a message may be.
 func (h *HTTP) egress(maxMessage int) egress.Config {
 	return egress.Config{
-		Allow: h.Allow, Own: h.Own, Header: h.Header,
+		Allow: h.Allow, Own: h.Own, RootCAs: h.RootCAs, Header: h.Header,
 		Timeout: -1, // that of a call is in its context
 		// Each event of a stream has a limit of its own.
 		MaxBytes: int64(maxMessage), Streams: true,

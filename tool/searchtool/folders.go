@@ -58,7 +58,14 @@ func (f *Folders) Check() error {
 }
 
 func openRoot(folder string) (*os.Root, error) {
-	root, err := os.OpenRoot(folder)
+	info, err := os.Stat(folder)
+	if err == nil && !info.IsDir() { // to open a pipe would wait for its writer
+		err = &fs.PathError{Op: "open", Path: folder, Err: syscall.ENOTDIR}
+	}
+	var root *os.Root
+	if err == nil {
+		root, err = os.OpenRoot(folder)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("open the folder that is searched: %w", err)
 	}

@@ -161,14 +161,15 @@ type Streams struct {
 	WholeText bool `yaml:"whole_text" doc:"The last chunk of streamed text is the whole text, as ADK for Python needs."`
 }
 
-const (
-	IgnoreDeclared = "ignore" // DeclaredGates: only the gates of the configuration ask
-	FailCall       = "fail"   // ProviderError: the call fails with the error
-)
+// IgnoreDeclared is the DeclaredGates of a server in which only the gates of the configuration ask.
+const IgnoreDeclared = "ignore"
 
-// Reloaded returns c with the values in next of the keys that a running server reads again, and the names of
+// FailCall is the ProviderError of a server in which an error of a provider fails the call.
+const FailCall = "fail"
+
+// reloaded returns c with the values in next of the keys that a running server reads again, and the names of
 // other keys whose values differ in next.
-func Reloaded(c, next *Config) (merged *Config, restart []string) {
+func reloaded(c, next *Config) (merged *Config, restart []string) {
 	m := *c
 	m.fileGates, m.Tools.Given, m.origins = next.fileGates, next.Tools.Given, next.origins
 	after := keysOf(next)

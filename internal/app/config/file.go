@@ -32,7 +32,9 @@ func (l *loader) read(path, root string, keys []key) {
 		if l.mapping(n, keys, "", "keys with values", "; write them as gates: [...]") && !l.given(root+".gates") {
 			n.Add("has no gates; write them, or gates: [] if it has none")
 		}
-	case !n.Null():
+	case n.Null():
+		l.blank = true
+	default:
 		l.mapping(n, keys, "", "keys with values", "; write them as listen: 127.0.0.1:8080")
 	}
 }
@@ -113,7 +115,8 @@ func (l *loader) member(k key, m strictyaml.Member) {
 	switch {
 	case k.tagged("required") && n.Null():
 		n.Add("has no value; write %s", k.form())
-	case k.isEntries() && n.Null() && l.report.Root == "":
+	case k.isEntries() && n.Null() && l.report.Root == "": // all of its entries are commented out
+		l.blank = l.blank || k.name == "gates"
 		return
 	case k.isEntries():
 		entries, _ := n.Items("a list", "; begin each "+k.tag.Get("noun")+" with a dash, as in "+k.tag.Get("example"))

@@ -44,7 +44,40 @@ func elsewhere(p Problem, keys []key) bool {
 // overriding its predecessor. Overridden values are checked, too. The error is always an
 // [*Error] with all problems, and the Config is then nil.
 func Load(s Source) (*Config, error) {
-	l := loader{
+	l, err := load(s)
+	if err != nil {
+		return nil, err
+	}
+	return l.config, nil
+}
+
+// Reload reads the configuration of a running server again. It returns running with the new values of the
+// keys that a running server reads again, and the names of the other keys that have changed. Both what was read
+// and what is returned have to be valid: a start would take the one, and this server runs with the other.
+func Reload(s Source, running *Config) (merged *Config, restart []string, err error) {
+	l, err := load(s)
+	if err != nil {
+		return nil, nil, err
+	}
+	if l.blank && len(running.Gates) > 0 {
+		l.add(origin{layer: File, name: s.File, at: l.config.origins["gates"].key}, "gates", "the gates are gone; write them, or gates: [] if there are none any more")
+	}
+	l.config, restart = reloaded(running, l.config)
+	l.keys = keysOf(l.config)
+	if err := l.verify(); err != nil {
+		for i := range err.Problems {
+			if p := &err.Problems[i]; len(restart) > 0 {
+				p.Problem += "; or restart the server: until then these stay as they were: " + strings.Join(restart, " ")
+			}
+		}
+		return nil, nil, err
+	}
+	return l.config, restart, nil
+}
+
+// load is Load.
+func load(s Source) (*loader, error) {
+	l := &loader{
 		config:  &Config{origins: map[string]origin{}},
 		refused: map[string]bool{},
 		gateAt:  map[string]origin{},
@@ -65,11 +98,19 @@ func Load(s Source) (*Config, error) {
 		}
 	}
 	if !s.Place {
-		policyFiles(&l)
+		policyFiles(l)
 	}
+	if err := l.verify(); err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// verify checks the values that depend on each other, and returns the problems with all values.
+func (l *loader) verify() *Error {
 	l.validate()
-	all := problemsOf(&l)
-	if !s.Place && len(all) == 0 {
+	all := problemsOf(l)
+	if !l.source.Place && len(all) == 0 {
 		// Every rule of a policy has a check of its own, with a place. This is for those that are
 		// about several gates.
 		if _, err := Policy(l.config); err != nil {
@@ -77,13 +118,13 @@ func Load(s Source) (*Config, error) {
 			all = l.problems
 		}
 	}
-	if s.Place {
+	if l.source.Place {
 		all = slices.DeleteFunc(all, func(p Problem) bool { return elsewhere(p, l.keys) })
 	}
 	if len(all) > 0 {
-		return nil, &Error{Problems: all}
+		return &Error{Problems: all}
 	}
-	return l.config, nil
+	return nil
 }
 
 // loader is a run of [Load].
@@ -95,6 +136,7 @@ type loader struct {
 	reports map[string]*strictyaml.Report // of the files, by their paths
 	report  *strictyaml.Report            // of the file that is being read, or was read last
 	from    string                        // its path
+	blank   bool                          // the configuration's file has no keys, or no value for gates
 	// references check the references to secrets, once all secrets have been read.
 	references []func()
 	problems   []Problem // other problems
@@ -176,6 +218,8 @@ func (l *loader) give(at origin, name, text, what string, known []string) {
 		l.add(at, name, "there is no such %s%s", what, suggest.DidYouMean(at.name, prefix, known))
 	case k.onlyInFile():
 		l.add(at, name, "%s can only be set in the file", name)
+	case strings.TrimSpace(text) == "" && l.given(name):
+		l.add(at, name, "is empty, and would remove the value of %s; unset it, or remove that value", l.config.origins[name])
 	default:
 		l.put(k, name, at, k.split(text))
 	}

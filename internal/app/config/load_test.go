@@ -98,12 +98,6 @@ func TestPrecedence(t *testing.T) {
 	if diff := cmp.Diff(want, got, values()); diff != "" {
 		t.Errorf("Load() (-want +got):\n%s", diff)
 	}
-
-	// An empty list is a value: it takes away what the file has.
-	got = load(t, config.Source{File: write(t, file), Environment: []string{"A2A_SERVER_ALLOWED_HOSTS="}})
-	if len(got.AllowedHosts) > 0 {
-		t.Errorf("AllowedHosts = %v, want none", got.AllowedHosts)
-	}
 }
 
 // TestOverriddenIsChecked shows that a wrong value is reported although another layer

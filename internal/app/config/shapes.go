@@ -373,7 +373,11 @@ func checkInside(l *loader, n strictyaml.Node, v any) {
 var aDigest = matching(`^[0-9A-Fa-f]{64}$`, "%s is not a digest; copy the 64 hexadecimal digits that 'a2a-server tools show' prints")
 
 func pinsOf(n strictyaml.Node) map[string]string {
-	return byName(n, "digests", "read_file: 3f2a…", anyName, func(n strictyaml.Node) string {
+	pins := byName(n, "digests", "read_file: 3f2a…", anyName, func(n strictyaml.Node) string {
 		return strings.ToLower(readText(n, aDigest))
 	})
+	if n.IsMapping() && len(pins) == 0 {
+		n.Add("is empty, so no tool would be offered; write a digest, or remove pins to offer all")
+	}
+	return pins
 }
