@@ -7,8 +7,8 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// maxDepth is how deep values for JSON may be nested.
-const maxDepth = 64
+// MaxDepth is how deep values for JSON may be nested.
+const MaxDepth = 64
 
 // JSON returns n as a JSON value: nil, bool, int64, float64, string, []any or
 // map[string]any. Anything else is a problem.
@@ -16,8 +16,8 @@ func (n Node) JSON() any { return n.nested(0) }
 
 func (n Node) nested(depth int) any {
 	switch {
-	case depth > maxDepth:
-		n.Add("nested deeper than %d", maxDepth)
+	case depth > MaxDepth:
+		n.Add("nested deeper than %d", MaxDepth)
 	case n.is(yaml.MappingNode):
 		members, _ := n.Members("", "")
 		all := make(map[string]any, len(members))

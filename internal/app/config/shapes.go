@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"reflect"
 	"regexp"
 	"slices"
@@ -9,8 +10,10 @@ import (
 
 	"a2a-server/approval"
 	"a2a-server/approval/condition"
+	"a2a-server/internal/lists"
 	"a2a-server/internal/setting"
 	"a2a-server/internal/strictyaml"
+	"a2a-server/internal/suggest"
 	"a2a-server/internal/visible"
 )
 
@@ -201,31 +204,37 @@ func byName[V any](n strictyaml.Node, what, example string, valid *regexp.Regexp
 	return all
 }
 
-// schemaKeywords are the keywords of JSON Schema 2020-12, and open and mayBeMissing of a file.
-var schemaKeywords = strings.Fields(`type description title default enum const pattern format
-	minLength maxLength minimum maximum exclusiveMinimum exclusiveMaximum multipleOf
-	items prefixItems contains minItems maxItems uniqueItems minContains maxContains unevaluatedItems
-	properties required patternProperties additionalProperties propertyNames minProperties maxProperties
-	unevaluatedProperties dependentRequired dependentSchemas allOf anyOf oneOf not if then else
-	examples deprecated readOnly writeOnly contentEncoding contentMediaType contentSchema
-	$id $schema $ref $anchor $dynamicRef $dynamicAnchor $vocabulary $comment $defs definitions
-	open mayBeMissing`)
+// The keywords of JSON Schema 2020-12, and open and mayBeMissing of a file. The first three have a
+// schema, a list of schemas, and schemas by name.
+var (
+	schemaInside = strings.Fields(`items contains unevaluatedItems additionalProperties unevaluatedProperties propertyNames
+		not if then else contentSchema`)
+	schemaLists    = strings.Fields(`prefixItems allOf anyOf oneOf`)
+	schemasByName  = strings.Fields(`properties patternProperties dependentSchemas $defs definitions`)
+	schemaKeywords = slices.Concat(schemaInside, schemaLists, schemasByName, strings.Fields(`type description title default enum const
+		pattern format minLength maxLength minimum maximum exclusiveMinimum exclusiveMaximum multipleOf
+		minItems maxItems uniqueItems minContains maxContains required minProperties maxProperties dependentRequired
+		examples deprecated readOnly writeOnly contentEncoding contentMediaType
+		$id $schema $ref $anchor $dynamicRef $dynamicAnchor $vocabulary $comment open mayBeMissing`))
+	// formats are the formats that are checked; others, such as int32, are words for the reader.
+	formats = strings.Fields(`date date-time time duration email hostname ipv4 ipv6 uri uri-reference uri-template iri iri-reference
+		uuid json-pointer relative-json-pointer regex file`)
+)
 
-// schemas reads the JSON Schemas of arguments. An unknown keyword is refused, since a misspelled
-// pattern would check nothing; names that begin with x- are free.
+// aFormat refuses a word that is close to a format that is checked: it is most likely misspelled.
+func aFormat(text string) error {
+	if hint := suggest.DidYouMean(text, "", formats); hint != "" && !slices.Contains(formats, text) {
+		return fmt.Errorf("%s is not a format that is checked%s", quote(text), hint)
+	}
+	return nil
+}
+
+// schemas reads the JSON Schemas of arguments.
 func schemas(n strictyaml.Node) map[string]any {
 	return byName(n, "JSON Schemas", "service: {type: string}", argumentNames, func(n strictyaml.Node) any {
 		switch text, is := n.Scalar(); {
 		case n.IsMapping():
-			schema := map[string]any{}
-			keywords, _ := n.Members("", "")
-			for _, k := range keywords {
-				if !slices.Contains(schemaKeywords, k.Name) && !strings.HasPrefix(k.Name, "x-") {
-					k.Unknown(schemaKeywords)
-				}
-				schema[k.Name] = k.Value.JSON()
-			}
-			return schema
+			return schemaOf(n, 0)
 		case is && (text == "true" || text == "false") && !n.IsText():
 			n.Add("%s as a schema accepts everything or nothing; write the type of the argument, as in {type: string}", text)
 		default:
@@ -233,6 +242,48 @@ func schemas(n strictyaml.Node) map[string]any {
 		}
 		return nil
 	})
+}
+
+// schemaOf reads a schema. Unknown keywords of it and of the schemas in it are refused, since a misspelled
+// pattern would check nothing; names that begin with x- are free.
+func schemaOf(n strictyaml.Node, depth int) any {
+	switch _, scalar := n.Scalar(); {
+	case scalar: // true, false, or what the compiler refuses
+		return n.JSON()
+	case !n.IsMapping():
+		n.Expected("a JSON Schema", "; write it as {type: string}")
+		return nil
+	case depth > strictyaml.MaxDepth:
+		n.Add("nested deeper than %d", strictyaml.MaxDepth)
+		return nil
+	}
+	schema := map[string]any{}
+	keywords, _ := n.Members("", "")
+	for _, k := range keywords {
+		switch {
+		case slices.Contains(schemaInside, k.Name):
+			schema[k.Name] = schemaOf(k.Value, depth+1)
+		case slices.Contains(schemaLists, k.Name):
+			items, _ := k.Value.Items("a list of JSON Schemas", "; write it as [{type: string}]")
+			schema[k.Name] = lists.Map(items, func(n strictyaml.Node) any { return schemaOf(n, depth+1) })
+		case slices.Contains(schemasByName, k.Name):
+			all := map[string]any{}
+			members, _ := k.Value.Members("JSON Schemas by name", "; write them as service: {type: string}")
+			for _, m := range members {
+				all[m.Name] = schemaOf(m.Value, depth+1)
+			}
+			schema[k.Name] = all
+		default:
+			if k.Name == "format" {
+				readText(k.Value, aFormat)
+			}
+			if !slices.Contains(schemaKeywords, k.Name) && !strings.HasPrefix(k.Name, "x-") {
+				k.Unknown(schemaKeywords)
+			}
+			schema[k.Name] = k.Value.JSON()
+		}
+	}
+	return schema
 }
 
 func environmentOf(l *loader, n strictyaml.Node) map[string]Value {
