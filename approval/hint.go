@@ -39,6 +39,33 @@ func FillHint(hint string, args map[string]any) (string, error) {
 	return visible.Shorten(filled, maxHint), nil
 }
 
+// A Place is a place in the arguments of calls that a gate names.
+type Place struct {
+	Key, Text string   // such as mask and /card/number
+	Path      []string // the steps to it; * is any
+}
+
+// namedPlace is a placeholder that can only be meant for an argument.
+var namedPlace = regexp.MustCompile(`^\{(/.*|[A-Za-z0-9_][A-Za-z0-9_.-]*)\}$`)
+
+// Places returns the places that the hint, mask and grants of g name.
+func (g Gate) Places() (all []Place) {
+	for _, text := range placeholder.FindAllString(g.Hint, -1) {
+		if namedPlace.MatchString(text) {
+			all = append(all, Place{"hint", text, splitPointer(text[1 : len(text)-1])})
+		}
+	}
+	for _, pointer := range g.Terms.Mask {
+		all = append(all, Place{"mask", pointer, splitPointer(pointer)})
+	}
+	if g.Terms.Grants != nil {
+		for _, pointer := range g.Terms.Grants.Vary {
+			all = append(all, Place{"grants.vary", pointer, splitPointer(pointer)})
+		}
+	}
+	return all
+}
+
 // splitPointer returns the steps of a JSON pointer (RFC 6901), or name alone when it
 // is none.
 func splitPointer(name string) []string {

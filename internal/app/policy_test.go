@@ -141,6 +141,11 @@ func TestPolicyCheck(t *testing.T) {
 		"{name: g, tool: pay, action: deny, when: '1 > 2 || false'}":                               "has no effect: when is false for every call",
 		"{name: g, tool: pay, when: args.region == \"EU\"}":                                        "when reads args.region, which is an optional argument of pay; without it the condition fails, and counts as true; write has(args.region) && before it",
 		"{name: g, tool: pay, when: args.regon == \"EU\"}":                                         "when reads args.regon, which is no argument of pay: correct the name",
+		"{name: g, tool: pay, mask: [/to, /too]}":                                                  "mask reads /too, which is no argument of pay: correct the name ('a2a-server tools show pay' lists them)",
+		"{name: g, tool: pay, mask: [/too/iban]}":                                                  "mask reads /too/iban, which is no argument of pay: correct the name",
+		"{name: g, tool: pay, hint: \"Pay {to} {amuont}?\"}":                                       "hint reads {amuont}, which is no argument of pay: correct the name",
+		"{name: g, tool: \"*\", hint: \"{/amuont}?\"}":                                             "hint reads {/amuont}, which is no argument of any of its tools: correct the name",
+		"{name: g, tool: pay, grants: {scopes: [task], vary: [/amount, /amuont]}}":                 "grants.vary reads /amuont, which is no argument of pay: correct the name",
 		"{name: g, tool: pay, approvers: {roles: [bosses]}}":                                       `approvers.roles: no caller gets the role "bosses"; known are approver, requester`,
 		"{name: g, tool: pay, approvers: {roles: [approver], when: args.region in decider.roles}}": "approvers.when reads args.region, which is an optional argument of pay; without it the condition fails, and nobody may decide; write has(args.region) && before it",
 		"{name: g, tool: pay, who: {roles: [bosses]}}":                                             `who.roles: no caller gets the role "bosses"`,
@@ -161,6 +166,8 @@ func TestPolicyCheck(t *testing.T) {
 		c.write("rules.yaml", "gates:\n  - "+gate+"\n")
 		c.want(2, want, "policy", "check")
 	}
+	c.write("rules.yaml", "gates:\n  - {name: g, tool: \"*\", when: has(args.to), mask: [/to, /*, /region/x], hint: 'Pay {amount} {EUR to} {\"a\": 1}?'}\n")
+	c.want(0, "the policy has no problems", "policy", "check")
 	c.write("rules.yaml", "gates: [{name: g, tool: pay, when: \"has(args.region) && args.region == 'EU'\"}]\n")
 	c.want(0, "the policy has no problems", "policy", "check")
 	c.write("rules.yaml", "gates:\n  - name: g\n    tool: pay\n    approvers:\n      roles: [approver]\n      when: |\n        has(args.region) &&\n          args.region in decider.regions\n")

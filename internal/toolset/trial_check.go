@@ -212,9 +212,13 @@ func (c *checking) deciders(t *approval.Terms, first auth.Principal, requester *
 	return group
 }
 
-// reads looks for arguments that the conditions of gate i read and that may be missing.
+// reads looks for arguments that the conditions of gate i read and that may be missing, and for places in the
+// arguments that no tool of the gate has.
 func (c *checking) reads(i int) {
 	g := c.policy.Gates()[i]
+	for _, p := range g.Places() {
+		c.lacks(i, p)
+	}
 	if g.Condition != nil {
 		if g.Condition.Never() {
 			c.at(i, "has no effect: when is false for every call")
@@ -238,11 +242,36 @@ func (c *checking) readsOf(i int, key string, of *condition.Condition, effect st
 			switch why := missing(tool.ToDefinition(c.tools[name]).Parameters, r); why {
 			case "":
 			case noArgument:
-				c.at(i, "%s reads %s, which is no argument of %s: correct the name ('a2a-server tools show %[3]s' lists them)", key, r, name)
+				c.at(i, misnamed, key, r, name, name)
 			default:
 				c.at(i, "%s reads %s, which %s of %s; without it the condition fails, and %s; write has(%s) && before it", key, r, why, name, effect, r)
 			}
 		}
+	}
+}
+
+// misnamed is the problem with an argument that a key of a gate reads, of a tool.
+const misnamed = "%s reads %s, which is no argument of %s: correct the name ('a2a-server tools show %s' lists them)"
+
+// lacks looks for a tool of gate i that may have a place in its arguments.
+func (c *checking) lacks(i int, p approval.Place) {
+	g := c.policy.Gates()[i]
+	names := slices.DeleteFunc(sorted(c.tools), func(name string) bool { return !g.Matches(name) })
+	for _, name := range names {
+		known := true
+		for k := range p.Path {
+			known = known && missing(tool.ToDefinition(c.tools[name]).Parameters, condition.Read{Path: p.Path[:k+1]}) != noArgument
+		}
+		if known {
+			return
+		}
+	}
+	switch len(names) {
+	case 0: // checkGates has said so
+	case 1:
+		c.at(i, misnamed, p.Key, p.Text, names[0], names[0])
+	default:
+		c.at(i, misnamed, p.Key, p.Text, "any of its tools", names[0])
 	}
 }
 
@@ -257,12 +286,16 @@ func missing(schema map[string]any, r condition.Read) string {
 	}
 	for i, name := range r.Path {
 		properties, ok := schema["properties"].(map[string]any)
-		if !ok {
+		if elements, are := schema["items"].(map[string]any); are && !ok {
+			schema = elements
+			continue
+		}
+		if !ok || name == "*" {
 			return ""
 		}
-		next, known := properties[name].(map[string]any)
+		property, known := properties[name]
 		if i < len(r.Path)-1 {
-			schema = next
+			schema, _ = property.(map[string]any)
 			continue
 		}
 		switch {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"a2a-server/approval"
 	"a2a-server/internal/lists"
 	"a2a-server/internal/strictyaml"
 	"a2a-server/internal/suggest"
@@ -117,8 +118,13 @@ func (l *loader) setDir(t *Tool, n strictyaml.Node) {
 	}
 }
 
-// checkOptional checks that the list optional names only arguments.
+// checkOptional checks that the list optional names only arguments, and the hint none that is misspelled.
 func checkOptional(l *loader, t *Tool, n strictyaml.Node) {
+	for _, p := range (approval.Gate{Hint: t.Hint}).Places() {
+		hint := suggest.DidYouMean(p.Path[0], "", slices.Sorted(maps.Keys(t.Args)))
+		_, ok := t.Args[p.Path[0]]
+		l.refuse(!ok && hint != "", n.Path()+".hint", "there is no argument %s%s", quote(p.Path[0]), hint)
+	}
 	for _, name := range t.Optional {
 		if _, ok := t.Args[name]; !ok && l.sound(n.Path()+".args") {
 			l.at(n.Path()+".optional", "there is no argument %s%s", quote(name), suggest.DidYouMean(name, "", slices.Sorted(maps.Keys(t.Args))))
