@@ -271,19 +271,32 @@ func (l *loader) environment(environ []string) {
 		keys[Key{Name: k.name}.Variable()] = k.name
 	}
 	known := slices.Sorted(maps.Keys(keys))
+	var services []string // as Kubernetes names them
+	for _, line := range environ {
+		if name, link, _ := strings.Cut(line, "_PORT="); strings.HasPrefix(name+"_", prefix) && serviceLink.MatchString(link) {
+			services = append(services, name)
+		}
+	}
 	for _, line := range environ {
 		name, text, ok := strings.Cut(line, "=")
 		if !ok || !strings.HasPrefix(name, prefix) || slices.Contains(notSettings, name) {
 			continue
 		}
-		if key, ok := keys[name]; ok || !serviceLink.MatchString(name) {
-			l.give(origin{layer: Environment, name: visible.Line(name)}, key, text, "setting", known)
+		key, ok := keys[name]
+		if !ok && slices.ContainsFunc(services, func(s string) bool {
+			more, is := strings.CutPrefix(name, s)
+			return is && serviceVariable.MatchString(more)
+		}) {
+			continue
 		}
+		l.give(origin{layer: Environment, name: visible.Line(name)}, key, text, "setting", known)
 	}
 }
 
-// serviceLink matches variables by which Kubernetes tells every container about every service
-// of its namespace. They begin with the service's name, so that variables of services called
-// a2a-server or a2a-server-more look like the server's.
-var serviceLink = regexp.MustCompile(`^` + prefix + `([A-Z0-9_]+_)?` +
-	`(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT|PORT_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$`)
+// Kubernetes tells every container about every service of its namespace, by variables that begin with the
+// service's name, so that those of services called a2a-server or a2a-server-more look like the server's. Each
+// service has a variable _PORT with a link.
+var (
+	serviceLink     = regexp.MustCompile(`^(tcp|udp|sctp)://`)
+	serviceVariable = regexp.MustCompile(`^_(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT|PORT_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$`)
+)

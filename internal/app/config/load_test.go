@@ -120,9 +120,18 @@ func TestKubernetes(t *testing.T) {
 		"A2A_SERVER_SERVICE_HOST=10.0.0.1", "A2A_SERVER_SERVICE_PORT=80", "A2A_SERVER_SERVICE_PORT_HTTP=80",
 		"A2A_SERVER_PORT=tcp://10.0.0.1:80", "A2A_SERVER_PORT_80_TCP=tcp://10.0.0.1:80", "A2A_SERVER_PORT_80_TCP_PROTO=tcp",
 		"A2A_SERVER_PORT_80_TCP_PORT=80", "A2A_SERVER_PORT_80_TCP_ADDR=10.0.0.1", "A2A_SERVER_DB_SERVICE_HOST=10.0.0.2",
+		"A2A_SERVER_DB_PORT=udp://10.0.0.2:53", "A2A_SERVER_DB_PORT_53_UDP=udp://10.0.0.2:53",
 	}})
-	if got := problems(t, config.Source{Environment: []string{"A2A_SERVER_PORTS=80"}}).Problems[0].Key; got != "A2A_SERVER_PORTS" {
-		t.Errorf("problem with %s, want A2A_SERVER_PORTS", got)
+	wrong := []string{
+		"A2A_SERVER_ADMIN_PORT=9000", "A2A_SERVER_DB_SERVICE_PORT=9000", "A2A_SERVER_GRPC_PORT=:9000", "A2A_SERVER_GRPC_PORT_80_TCP=tcp://10.0.0.1:80",
+		"A2A_SERVER_LISTEN_PORT=http://a", "A2A_SERVER_PORT=9000", "A2A_SERVER_PORTS=80", "A2A_SERVER_SERVICE_HOST=10.0.0.1",
+	}
+	all := problems(t, config.Source{Environment: append(wrong, "A2A_SERVER_X_PORT=tcp://10.0.0.1:80", "A2A_SERVER_X_SERVICE_PORT=80")}).Problems
+	for i, line := range wrong {
+		if name, _, _ := strings.Cut(line, "="); len(all) != len(wrong) || all[i].Key != name {
+			t.Errorf("problems = %v, want one with each of %s", all, wrong)
+			break
+		}
 	}
 }
 
