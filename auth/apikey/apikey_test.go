@@ -315,6 +315,29 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
+// A key that was written into the file in place of its digest is not repeated in errors.
+func TestErrorsHaveNoKeys(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "keys.yaml")
+	for text, says := range map[string]string{
+		"sk-LIVE":                       "expected a list of keys, found a text; write [] for none",
+		"- sk-LIVE":                     "expected a mapping",
+		"- {sk-LIVE}":                   "expected a mapping",
+		"- {id: a, sha256: 7715113}":    "expected a string, found a text",
+		"- {id: a, sha256: sk-LIVE}":    "is not the SHA-256 of a key",
+		"- {id: a, sha256: [sk-LIVE]}":  "expected a string, found a list",
+		"- {id: a, sha256: !b sk-LIVE}": "the tag !b is not supported",
+	} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := New(Config{File: file})
+		if err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "sk-LIVE") || strings.Contains(err.Error(), "7715113") {
+			t.Errorf("New() with the file %q = %v, want %q, and not the key", text, err, says)
+		}
+	}
+}
+
 // Whoever may write to the file could make keys of their own.
 func TestModeOfTheFile(t *testing.T) {
 	t.Parallel()

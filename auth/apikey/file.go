@@ -98,7 +98,7 @@ func parseFile(path string, text []byte) ([]Key, error) {
 
 func readKeys(root strictyaml.Node) []Key {
 	// An empty file is more likely a mistake than the wish to lock out all callers.
-	items, _ := root.Items("a list of keys", "; write [] for none")
+	items, _ := root.Withheld().Items("a list of keys", "; write [] for none")
 	keys := make([]Key, 0, len(items))
 	lines := make(map[string]int, len(items))
 	for _, item := range items {

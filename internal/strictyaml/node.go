@@ -20,6 +20,14 @@ type Node struct {
 	place  Place
 	yaml   *yaml.Node // nil: missing
 	report *Report
+	secret bool // see [Node.Withheld]
+}
+
+// Withheld returns n for a reader that expects no secret there: problems do not repeat its text, which may be
+// the secret itself. A {name} without quotes is a text.
+func (n Node) Withheld() Node {
+	n.secret = true
+	return n
 }
 
 // Path returns the path of n from the root, such as gates[0].tool.
@@ -50,7 +58,9 @@ func (n Node) Null() bool {
 }
 
 // IsMapping reports whether n is a mapping.
-func (n Node) IsMapping() bool { return !n.Missing() && n.yaml.Kind == yaml.MappingNode }
+func (n Node) IsMapping() bool {
+	return !n.Missing() && n.yaml.Kind == yaml.MappingNode && (!n.secret || !n.bare())
+}
 
 // Says reports whether n is anything other than missing, empty, null or {}.
 func (n Node) Says() bool { return !n.Null() && (!n.is(yaml.MappingNode) || len(n.yaml.Content) > 0) }
@@ -75,6 +85,8 @@ func (n Node) Found() string {
 		return "a list"
 	case n.yaml.Kind == yaml.AliasNode:
 		return "an alias"
+	case n.secret:
+		return "a text"
 	case n.IsText():
 		return visible.Quote(n.yaml.Value, maxQuoted)
 	}
@@ -98,7 +110,13 @@ func (n Node) Expected(what, more string) {
 
 // is reports whether n is of a kind and has no tag.
 func (n Node) is(kind yaml.Kind) bool {
-	return !n.Missing() && n.yaml.Kind == kind && n.yaml.Style&yaml.TaggedStyle == 0
+	return !n.Missing() && n.yaml.Kind == kind && n.yaml.Style&yaml.TaggedStyle == 0 && (!n.secret || !n.bare())
+}
+
+// bare reports whether n is a {name} without quotes.
+func (n Node) bare() bool {
+	c := n.yaml.Content
+	return n.yaml.Kind == yaml.MappingNode && n.yaml.Style&yaml.FlowStyle != 0 && len(c) == 2 && c[0].Kind == yaml.ScalarNode && empty(c[1])
 }
 
 // Items returns the entries of a list. If n is not a list, it calls [Node.Expected], and ok is
@@ -110,7 +128,7 @@ func (n Node) Items(what, more string) ([]Node, bool) {
 	}
 	items := make([]Node, len(n.yaml.Content))
 	for i, item := range n.yaml.Content {
-		items[i] = Node{path: fmt.Sprintf("%s[%d]", n.path, i), place: placeOf(item), yaml: item, report: n.report}
+		items[i] = Node{path: fmt.Sprintf("%s[%d]", n.path, i), place: placeOf(item), yaml: item, report: n.report, secret: n.secret}
 	}
 	return items, true
 }
@@ -166,7 +184,7 @@ func (n Node) Members(what, more string) ([]Member, bool) {
 			key.Add("is given twice, first on line %d; remove one", first)
 		default:
 			lines[k.Value] = k.Line
-			all = append(all, Member{Name: k.Value, Key: key, Value: Node{path: key.path, place: placeOf(v), yaml: v, report: n.report}})
+			all = append(all, Member{Name: k.Value, Key: key, Value: Node{path: key.path, place: placeOf(v), yaml: v, report: n.report, secret: n.secret}})
 		}
 	}
 	return all, true
@@ -276,13 +294,17 @@ func (n Node) Quoted() bool {
 		return true
 	}
 	c := n.yaml.Content
-	if n.yaml.Kind == yaml.MappingNode && n.yaml.Style&yaml.FlowStyle != 0 && len(c) == 2 && c[0].Kind == yaml.ScalarNode && empty(c[1]) {
-		n.report.Add(placeOf(n.yaml), n.path, `{%s} without quotes is a mapping; write "{%[1]s}"`, clip(c[0].Value))
+	if n.bare() {
+		name := clip(c[0].Value)
+		if n.secret {
+			name = "name"
+		}
+		n.report.Add(placeOf(n.yaml), n.path, `{%s} without quotes is a mapping; write "{%[1]s}"`, name)
 		return false
 	}
 	all := true
 	for _, below := range c {
-		all = Node{n.path, n.place, below, n.report}.Quoted() && all
+		all = Node{n.path, n.place, below, n.report, n.secret}.Quoted() && all
 	}
 	return all
 }

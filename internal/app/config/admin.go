@@ -14,7 +14,7 @@ type Admin struct {
 	Group          string `yaml:"group" text:"name" needs:"admin.mode: it would have no effect with the mode 0600; with 0660 the group may connect" doc:"Group that may connect with 0660."`
 	OwnUserDecides bool   `yaml:"own_user_decides" needs:"auth.socket: no user may do anything on the socket" doc:"Lets the server's own user decide, and so tools, which run as this user."`
 	Listen         string `yaml:"listen" flag:"yes" text:"address" doc:"Address for metrics of Prometheus. Other addresses than loopback need admin.token. Default: no metrics."`
-	Token          Value  `yaml:"token" as:"secret" form:"{secret: NAME}" needs:"admin.listen" doc:"Bearer token of scrapers."`
+	Token          Value  `yaml:"token" as:"secret" form:"{secret: NAME}" needs:"admin.listen" unset:"scrapers need no token" doc:"Bearer token of scrapers."`
 }
 
 // GroupConnects is the Mode of an admin socket to which a group may connect.

@@ -12,9 +12,9 @@ import (
 
 // TLS says with which certificate the server serves.
 type TLS struct {
-	Cert       string `yaml:"cert" flag:"yes" text:"path" needs:"tls.key: a certificate needs its private key" doc:"Certificate with its chain, in PEM; the server then speaks only TLS."`
-	Key        string `yaml:"key" flag:"yes" text:"path" needs:"tls.cert: a private key needs its certificate" doc:"Private key of tls.cert, in PEM, mode 0640 or less."`
-	ClientCA   string `yaml:"client_ca" text:"path" needs:"tls.cert: client certificates need TLS" doc:"Authorities of client certificates, in PEM."`
+	Cert       string `yaml:"cert" flag:"yes" text:"file" unset:"the server does not speak TLS" needs:"tls.key: a certificate needs its private key" doc:"Certificate with its chain, in PEM; the server then speaks only TLS."`
+	Key        string `yaml:"key" flag:"yes" text:"file" unset:"the server does not speak TLS" needs:"tls.cert: a private key needs its certificate" doc:"Private key of tls.cert, in PEM, mode 0640 or less."`
+	ClientCA   string `yaml:"client_ca" text:"file" unset:"clients have no certificates" needs:"tls.cert: client certificates need TLS" doc:"Authorities of client certificates, in PEM."`
 	ClientAuth string `yaml:"client_auth" default:"optional" oneof:"a setting of client certificates: optional, required" needs:"tls.client_ca: no client certificate could be valid" doc:"With required every connection needs a certificate, probes too."`
 }
 
@@ -52,7 +52,7 @@ func (a *Auth) RolesOr(own []string) []string {
 // APIKeys are keys in a file of ours.
 type APIKeys struct {
 	Header string `yaml:"header" default:"X-API-Key" text:"header" needs:"auth.keys.file" doc:"Header of API keys; Authorization has Bearer and the key."`
-	File   string `yaml:"file" flag:"yes" text:"path" doc:"File of API keys, which 'a2a-server keys add' writes."`
+	File   string `yaml:"file" flag:"yes" text:"file" unset:"there are no API keys" doc:"File of API keys, which 'a2a-server keys add' writes."`
 }
 
 // OIDC is an issuer of tokens.

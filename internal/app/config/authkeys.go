@@ -27,7 +27,9 @@ func aURL(text string) error {
 	switch {
 	case text == "":
 		return nil
-	case err != nil || u.Host == "" || u.User != nil || strings.ContainsAny(text, " \t\n#"):
+	case noPassword(text) != nil:
+		return errors.New("the URL has a user or a password; remove them")
+	case err != nil || u.Host == "" || strings.ContainsAny(text, " \t\n#"):
 		return fmt.Errorf("%s is not a URL; write it as https://idp.example.com", quote(text))
 	case u.Scheme == "https", u.Scheme == "http" && setting.Loopback(u.Hostname()+":0"):
 		return nil

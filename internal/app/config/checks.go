@@ -15,6 +15,9 @@ import (
 var texts = map[string]func(*string) setting.Value{
 	"line":         text("a text", setting.OneLine),
 	"path":         text("a path", setting.OneLine),
+	"file":         text("a path", setting.NotEmpty("a path, or remove it"), aFile),
+	"secret name":  text("the name of a secret", setting.NotEmpty("the name of a secret"), aSecretName),
+	"endpoint":     text("a URL", setting.OneLine, noPassword),
 	"name":         text("a name", setting.OneLine),
 	"listen":       setting.Listen,
 	"address":      text("host:port", optional(setting.CheckListen)),
@@ -138,10 +141,37 @@ func aPointer(text string) error {
 	return setting.OneLine(text)
 }
 
+// aFile refuses what is no path of a file, and does not repeat it: it may be the text of a private key.
+func aFile(text string) error {
+	if setting.OneLine(text) != nil {
+		return errors.New("has a line break or a tab; write the path of a file, not the text in it")
+	}
+	return nil
+}
+
+// aSecretName refuses what cannot be the name of a secret, and may be the secret itself.
+func aSecretName(text string) error {
+	if !secretName.MatchString(text) {
+		return errors.New("is not the name of a secret; write a name that is under secrets")
+	}
+	return nil
+}
+
+// noPassword refuses a URL with a user or a password, and does not repeat it.
+func noPassword(text string) error {
+	_, rest, _ := strings.Cut(text, "://")
+	if before, _, has := strings.Cut(rest, "@"); has && !strings.ContainsAny(before, "/?#") {
+		return errors.New("the URL has a user or a password; remove them: " + onlyHeaders)
+	}
+	return nil
+}
+
 // aRequest refuses what is not a method and a URL. The URL itself is checked where it is used.
 func aRequest(text string) error {
 	method, url, ok := strings.Cut(text, " ")
 	switch {
+	case noPassword(text) != nil:
+		return noPassword(text)
 	case !ok || strings.TrimSpace(url) != url || url == "":
 		return fmt.Errorf("%s is not a method and a URL; write them with one space, as in POST https://jira.example.com/issue", quote(text))
 	case aMethod(method) != nil:

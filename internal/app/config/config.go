@@ -123,9 +123,9 @@ type Planner struct {
 
 // LLM configures the planner llm. Limits of 0 are none.
 type LLM struct {
-	URL          string            `yaml:"url" flag:"yes" form:"a URL" text:"line" doc:"Base URL of chat completions."`
+	URL          string            `yaml:"url" flag:"yes" form:"a URL" text:"endpoint" doc:"Base URL of chat completions."`
 	Model        string            `yaml:"model" flag:"yes" text:"name" doc:"Name of the model."`
-	Key          Value             `yaml:"key" as:"secret" form:"{secret: NAME}" doc:"Bearer token."`
+	Key          Value             `yaml:"key" as:"secret" form:"{secret: NAME}" unset:"requests have no token" doc:"Bearer token."`
 	Header       map[string]string `yaml:"header" as:"headers" form:"texts by name" doc:"Further headers."`
 	Networks     []netip.Prefix    `yaml:"networks" doc:"Addresses of url that are not public."`
 	Instructions string            `yaml:"instructions" text:"path" doc:"System text."`

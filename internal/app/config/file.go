@@ -56,7 +56,10 @@ func (l *loader) mapping(n strictyaml.Node, keys []key, prefix, what, more strin
 			l.member(k, m)
 		case !slices.ContainsFunc(keys, func(k key) bool { return strings.HasPrefix(k.name, m.Name+".") }):
 			m.Unknown(names(keys))
-		case !m.Value.Null(): // otherwise all of its keys are commented out
+		case m.Value.Null(): // all of its keys are commented out
+		case slices.ContainsFunc(keys, func(k key) bool { return k.secret() && strings.HasPrefix(k.name, m.Name+".") }):
+			l.mapping(m.Value.Withheld(), keys, m.Name+".", "keys below it", "")
+		default:
 			l.mapping(m.Value, keys, m.Name+".", "keys below it", "")
 		}
 	}
@@ -107,7 +110,10 @@ func names(keys []key) []string {
 
 // member reads the value of a key.
 func (l *loader) member(k key, m strictyaml.Member) {
-	n, before := m.Value, l.report.Count()
+	n, before := m.Value, l.report.Count()+len(l.problems)
+	if k.secret() {
+		n = n.Withheld()
+	}
 	at := origin{layer: File, name: l.from, at: n.Place(), key: m.Key.Place()}
 	l.config.origins[n.Path()] = at
 	var texts []string
@@ -148,7 +154,7 @@ func (l *loader) member(k key, m strictyaml.Member) {
 		texts = []string{text}
 	}
 	switch {
-	case l.report.Count() > before:
+	case l.report.Count()+len(l.problems) > before:
 		l.refused[n.Path()] = true
 	case !k.isShape():
 		l.put(k, n.Path(), at, texts, items...)

@@ -138,10 +138,17 @@ func (k key) gate() *approval.Gate {
 	return g
 }
 
+// secret reports whether k is a secret, or a place for the name or the file of a secret: its text may be the
+// secret itself, by mistake.
+func (k key) secret() bool {
+	return slices.Contains([]string{"file", "secret name"}, k.tag.Get("text")) ||
+		slices.Contains([]string{"secret", "secrets", "place", "URL or place", "headers", "environment"}, k.tag.Get("as"))
+}
+
 // path returns the path of a file or a folder that k is; nil: it is none. In the configuration file it is
 // relative to the folder of that file, elsewhere to the working directory.
 func (k key) path() *string {
-	if k.tag.Get("text") != "path" {
+	if kind := k.tag.Get("text"); kind != "path" && kind != "file" {
 		return nil
 	}
 	to, _ := k.field.Addr().Interface().(*string)
@@ -221,7 +228,7 @@ func (k key) scalar(v reflect.Value) setting.Value {
 		return texts[kind](to) // TestReference panics at another word
 	}
 	if fill := k.tag.Get("fill"); fill != "" {
-		return setting.Text(to, fill, setting.NotEmpty(fill), setting.OneLine)
+		return setting.Text(to, fill, setting.NotEmpty(fill), setting.OneLine, noPassword)
 	}
 	return setting.Text(to, "a text")
 }

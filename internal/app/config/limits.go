@@ -4,6 +4,9 @@ import (
 	"time"
 )
 
+// maxGrace is longer than any supervisor waits.
+const maxGrace = 24 * time.Hour
+
 // Limits are the limits that an operator sets. The server derives all other bounds from them.
 type Limits struct {
 	Memory        int64         `yaml:"memory" default:"1GiB" min:"32MiB" or:"0" doc:"Soft limit of memory (docs/operations.md)."`
@@ -21,5 +24,5 @@ type Limits struct {
 	ReadTimeout   time.Duration `yaml:"read_timeout" default:"30s" min:"1ms" doc:"How long a request may take to arrive; its header at most 10s of that."`
 	ToolTimeout   time.Duration `yaml:"tool_timeout" default:"5m" min:"1ms" doc:"How long a run of a tool may take."`
 	PlanTimeout   time.Duration `yaml:"plan_timeout" default:"2m" min:"1ms" doc:"How long a planner may take for a step."`
-	Grace         time.Duration `yaml:"grace" default:"8s" doc:"How long running calls may continue at shutdown."`
+	Grace         time.Duration `yaml:"grace" default:"8s" doc:"How long running calls may continue at shutdown, at most 24h."`
 }

@@ -106,7 +106,7 @@ func checkRoute(l *loader, r *Route, n strictyaml.Node) {
 	for _, k := range keysOf(r) {
 		path := n.Path() + "." + k.name
 		switch has := k.hasKind(string(r.Kind)); {
-		case has && k.tagged("needed") && k.field.IsZero() && !l.refused[path] && (k.name != "to" || !r.Requester):
+		case has && k.tagged("needed") && (k.field.IsZero() || k.isList() && k.field.Len() == 0) && !l.refused[path] && (k.name != "to" || !r.Requester):
 			l.at(n.Below("kind").Path(), "%s needs %s", r.Kind, k.name)
 		case !has && l.given(path):
 			l.at(path, "is of no use to a route of the kind %s; remove it", r.Kind)

@@ -16,13 +16,13 @@ import (
 // never holds the secret itself.
 type Secret struct {
 	Env  string `json:"env,omitempty" yaml:"env" text:"variable" doc:"Variable of the server that has the secret."`
-	File string `json:"file,omitempty" yaml:"file" text:"path" doc:"File that has the secret, at most 64 KiB, mode 0640 or less."`
+	File string `json:"file,omitempty" yaml:"file" text:"file" doc:"File that has the secret, at most 64 KiB, mode 0640 or less."`
 }
 
 // Value is a text, or the whole of a secret.
 type Value struct {
 	Text   string
-	Secret string `yaml:"secret" required:"yes" fill:"the name of a secret"` // its name; "": it has none
+	Secret string `yaml:"secret" required:"yes" text:"secret name"` // its name; "": it has none
 	At     Secret // its place, without a name; zero: there is none
 }
 
@@ -49,11 +49,11 @@ var (
 
 // secretOf reads a reference to a secret, and never the secret itself.
 func secretOf(l *loader, n strictyaml.Node) Value {
-	v := valueOf(l, n)
-	if v.Text != "" {
+	if !n.IsMapping() { // the value may be the secret itself
 		n.Add("is not where the secret is; write {secret: NAME} and the secret's place under secrets, as in %s", secretExample)
+		return Value{}
 	}
-	return v
+	return valueOf(l, n)
 }
 
 func aVariable(name string) error {

@@ -36,7 +36,7 @@ type Tool struct {
 	Spec        string            `yaml:"spec" kinds:"openapi" required:"yes" text:"path" doc:"OpenAPI document, 3.0 or 3.1, without external references."`
 	Server      string            `yaml:"server" kinds:"openapi" required:"yes" fill:"a URL such as https://pets.example.com/v1" doc:"Base URL of the requests; the document's servers are not used."`
 	Card        string            `yaml:"card" kinds:"agent" required:"yes" form:"a URL" fill:"the URL of the agent's card" doc:"URL of the agent's card. The agent must have the same origin."`
-	Bearer      string            `yaml:"auth.bearer.secret" kinds:"agent" form:"the name of a secret" doc:"Secret that is sent as bearer token."`
+	Bearer      string            `yaml:"auth.bearer.secret" kinds:"agent" form:"the name of a secret" text:"secret name" doc:"Secret that is sent as bearer token."`
 	Folder      string            `yaml:"folder" kinds:"search" text:"path" doc:"Folder whose files are searched, with those below it. Write this, folders or memory."`
 	Folders     []string          `yaml:"folders" kinds:"search" fill:"a path" doc:"Several folders; paths of results begin with the folder's name."`
 	Memory      bool              `yaml:"memory" kinds:"search" doc:"Searches the caller's earlier tasks of the context instead."`
@@ -190,6 +190,8 @@ func checkSearch(l *loader, t *Tool, n strictyaml.Node) {
 		n.Add("names nothing to search; write folder: ./docs")
 	case given > 1:
 		n.Add("has more than one of folder, folders and memory; keep one of them, and make the others entries of their own")
+	case l.given(in+"folder") && t.Folder == "" && l.sound(in+"folder"):
+		l.at(in+"folder", "is empty; write ./docs")
 	case l.given(in+"folders") && len(t.Folders) == 0 && l.sound(in+"folders"):
 		l.at(in+"folders", "is empty; write [./docs, ./manuals]")
 	}

@@ -14,6 +14,7 @@ func (l *loader) validate() {
 	checkPush(l)
 	l.refuse(len(c.Notify) > maxRoutes, "notify", "has %d routes; write at most %d", len(c.Notify), maxRoutes)
 	l.refuse(l.sound("card.sign", "public_url") && c.Card.Sign && c.PublicURL == "", "card.sign", "needs public_url: the signature says where its public key is; set public_url to the URL at which clients reach the server")
+	l.refuse(l.config.Limits.Grace > maxGrace, "limits.grace", "%s is too long; write at most %s", l.config.Limits.Grace, maxGrace)
 	checkReach(l)
 	checkGRPC(l)
 	checkModel(l, &l.config.Planner, l.config.origins["planner.kind"].layer != "")
