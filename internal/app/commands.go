@@ -47,7 +47,7 @@ func commands(p *cli.Program) *cobra.Command {
 		{"Start: run a server, and talk to it", []*cobra.Command{serveCommand(p), sendCommand(p), chatCommand(p), config, contexts, versionCommand(p)}},
 		{"Decide: approvals, and the tasks that wait for them", []*cobra.Command{approvals.Command(p), tasks.Command(p, tasksWatch(p)), tasks.CallsCommand(p)}},
 		{"Operate: look after a server", []*cobra.Command{healthCommand(p), reloadCommand(p), keys.Command(p), signing, storecmd.Command(p), push.Command(p), notifications.Command(p), debug.Command(p), debug.LogCommand(p)}},
-		{"Develop: try tools and gates", []*cobra.Command{tools, policycmd.Command(p, tryPolicy(p))}},
+		{"Develop: try tools and gates", []*cobra.Command{tools, policycmd.Command(p, toolsetOf)}},
 	}
 	for _, g := range groups {
 		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})

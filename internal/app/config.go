@@ -12,12 +12,6 @@ import (
 	"a2a-server/tool/builtin"
 )
 
-// from returns a Config that names the sources of the configuration.
-func from(p *cli.Program, given *cli.Flags) a2aserver.Config {
-	s := p.Source(given)
-	return a2aserver.Config{File: s.File, Environment: s.Environment, Set: s.Flags, Init: given.Init}
-}
-
 func configCheck(p *cli.Program, given *cli.Flags) error {
 	options, _, err := configure(p, given)
 	if err != nil {
@@ -41,14 +35,16 @@ func configShow(p *cli.Program, given *cli.Flags) error {
 	return config.Show(p.Stdout, c)
 }
 
-// configure returns the server's Config and the loaded configuration.
+// configure returns the server's Config, which logs errors for a person, and the loaded configuration.
 func configure(p *cli.Program, given *cli.Flags) (a2aserver.Config, *config.Config, error) {
 	c, err := p.Load(given)
 	if err != nil {
 		return a2aserver.Config{}, nil, err
 	}
 	demo, err := builtin.New(builtin.Config{Ledger: filepath.Join(c.Data, "ledger.jsonl")})
-	options := from(p, given)
-	options.DefaultTools = []tool.Toolset{demo}
-	return options, c, err
+	s := p.Source(given)
+	return a2aserver.Config{
+		File: s.File, Environment: s.Environment, Set: s.Flags, Init: given.Init, DefaultTools: []tool.Toolset{demo},
+		Log: process.NewLogger(config.Log{Level: "error", Format: "console"}, p.Stderr),
+	}, c, err
 }

@@ -46,7 +46,7 @@ func contextList(p *cli.Program) *cobra.Command {
 			out.Contexts = append(out.Contexts, contextJSON{name, one})
 			lines = append(lines, mark+"\t"+display.Row(name, one.URL+one.Socket, one.CredentialText()))
 		}
-		return p.List(*as, out, lines, "there are no contexts; 'a2a-server context set NAME --url URL' adds one", false, "")
+		return p.List(*as, out, lines, "there are no contexts; 'a2a-server context set NAME --url URL' adds one", false, nil)
 	}
 	return c
 }

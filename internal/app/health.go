@@ -59,8 +59,10 @@ func (h *health) ask(ctx context.Context) error {
 		return err
 	}
 	if h.first {
-		if details, ok := h.askSocket(ctx); ok || h.url == "" {
-			return errors.Join(h.socketProblem, h.print(ok, details))
+		if details, ok := h.askSocket(ctx); ok {
+			return h.print(details)
+		} else if h.url == "" {
+			return h.socketProblem
 		}
 	}
 	u, err := url.Parse(h.url)
@@ -90,7 +92,7 @@ func (h *health) ask(ctx context.Context) error {
 			h.p.Note(h.socketProblem.Error())
 		}
 	}
-	return h.print(true, details)
+	return h.print(details)
 }
 
 // find finds the URL and the socket of a server of this machine's configuration.
@@ -131,11 +133,8 @@ func (h *health) askSocket(ctx context.Context) (details string, ok bool) {
 	return details, true
 }
 
-// print says that the server is ready, if it is, with its details.
-func (h *health) print(is bool, details string) error {
-	if !is {
-		return nil
-	}
+// print says that the server is ready, with its details.
+func (h *health) print(details string) error {
 	if !h.verbose {
 		details = ""
 	}

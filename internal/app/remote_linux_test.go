@@ -82,7 +82,7 @@ func TestAdminDocument(t *testing.T) {
 		}
 		switch {
 		case args[0] == "context", args[0] == "send", args[0] == "chat":
-			if code, stdout, stderr := s.remote(home, nil, args...); code != 0 || stdout == "" && args[0] != "chat" {
+			if code, stdout, stderr := s.remote(home, strings.NewReader(""), args...); code != 0 || stdout == "" && args[0] != "chat" {
 				t.Errorf("%s exits with %d: %s%s", line, code, stdout, stderr)
 			}
 		case args[1] == "watch":
@@ -275,7 +275,7 @@ func TestHintsNameTheServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, _, stderr := s.remote(t.TempDir(), nil, "approvals", "list", "--config", conf, "--data", "d", "--anonymous")
-	if want := "no server listens on http://127.0.0.1:1: start it with 'a2a-server serve --data d --config " + conf + "'. "; code != 1 || !strings.Contains(stderr, want) {
+	if want := "no server listens on http://127.0.0.1:1: start it with 'a2a-server serve --config " + conf + " --data d'. "; code != 1 || !strings.Contains(stderr, want) {
 		t.Errorf("list exits with %d: %s", code, stderr)
 	}
 	code, _, stderr = s.remote(t.TempDir(), nil, "send", "/transfer_money to=bob amount=5", "--url", s.url)

@@ -22,18 +22,13 @@ func Run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stder
 	if err == nil {
 		return cli.ExitOK
 	}
-	code := exitCode(err)
+	code := cli.CodeOf(err)
+	if _, call := errors.AsType[usageError](err); call || errors.Is(err, a2aserver.ErrConfig) {
+		code = cli.ExitUsage
+	}
 	if wrong, is := errors.AsType[*config.Error](err); is {
 		err = fmt.Errorf("the configuration is invalid:\n%w", wrong)
 	}
 	_, _ = fmt.Fprintf(stderr, "a2a-server: %s\n%s", visible.Text(err.Error()), cli.HelpLine(command, err)) // if stderr fails, there is nowhere else to write
 	return code
-}
-
-// exitCode returns the exit code of an error, also of the server.
-func exitCode(err error) int {
-	if _, call := errors.AsType[usageError](err); call || errors.Is(err, a2aserver.ErrConfig) {
-		return cli.ExitUsage
-	}
-	return cli.CodeOf(err)
 }

@@ -136,23 +136,18 @@ func talkPrompter(p *cli.Program, form string) (*prompter, error) {
 	if form == "" && terminal.Is(p.Stdout) && terminal.Is(p.Stderr) && term != "" && term != "dumb" && p.Variable("NO_COLOR") == "" {
 		form = "rich"
 	}
-	if form == "rich" {
-		b := &board{to: p.Stderr}
-		p.Stdout, p.Stderr = aboveBoard{p.Stdout, b}, aboveBoard{p.Stderr, b}
-		d := newPrompter(p)
-		d.board, d.stdout.escapes = b, true
-		p.Notes = d.note
-		return d, nil
-	}
-	d := newPrompter(p)
-	p.Notes = d.note
+	var b *board
 	switch form {
-	case "", "text":
-	case "json":
-		d.raw, d.person = true, false
+	case "", "text", "json":
+	case "rich":
+		b = &board{to: p.Stderr}
+		p.Stdout, p.Stderr = aboveBoard{p.Stdout, b}, aboveBoard{p.Stderr, b}
 	default:
 		return nil, cli.Usage("--output is %s, which is no form of output; write rich, text or json", visible.Quote(form, 80))
 	}
+	d := newPrompter(p)
+	p.Notes, d.board, d.raw = d.note, b, form == "json"
+	d.person, d.stdout.escapes = d.person && !d.raw, d.stdout.escapes || b != nil
 	return d, nil
 }
 
@@ -187,9 +182,7 @@ func newTalk(ctx context.Context, p *cli.Program, s *remote.Server, given sendFl
 
 // skip reads the events of the task up to its present status.
 func (t *talk) skip(ctx context.Context, d *client.TaskDetail) error {
-	var now struct {
-		Status struct{ State, Timestamp string }
-	}
+	var now update
 	if err := json.Unmarshal(d.A2A, &now); err != nil {
 		return fmt.Errorf("the task cannot be read: %w", err)
 	}
@@ -248,31 +241,30 @@ func (t *talk) say(ctx context.Context, text string) error {
 	if err := json.Unmarshal(answer, &out); err != nil || out.Task == nil && out.Message == nil {
 		return t.s.Changed(&client.OutcomeError{Cause: client.ErrForeign}, "the message has made a task", "tasks", "list")
 	}
-	if out.Message != nil {
-		t.named = firstTool(out.Message.Parts)
-	}
-	if out.Message != nil && t.call != nil {
-		t.call.answer = textOf(out.Message.Parts)
+	if out.Message == nil {
+		if t.task != out.Task.ID {
+			t.last = ""
+			t.prompter.state("")
+		}
+		t.task, t.context = out.Task.ID, out.Task.ContextID
 		return nil
 	}
-	if out.Message != nil && t.prompter.raw {
+	parts := out.Message.Parts
+	t.named = firstTool(parts)
+	switch {
+	case t.call != nil:
+		t.call.answer = textOf(parts)
+		return nil
+	case t.prompter.raw:
 		_, err := t.prompter.show(answer)
 		return err
 	}
-	if out.Message != nil {
-		texts := slices.ContainsFunc(out.Message.Parts, func(p part) bool { return p.Text != nil })
-		for _, one := range out.Message.Parts {
-			if !texts || one.Data == nil { // else it is for programs
-				t.prompter.part(one, false)
-			}
+	texts := slices.ContainsFunc(parts, func(p part) bool { return p.Text != nil })
+	for _, one := range parts {
+		if !texts || one.Data == nil { // else it is for programs
+			t.prompter.part(one, false)
 		}
-		t.prompter.end()
-		return t.prompter.broken()
 	}
-	if t.task != out.Task.ID {
-		t.last = ""
-		t.prompter.state("")
-	}
-	t.task, t.context = out.Task.ID, out.Task.ContextID
-	return nil
+	t.prompter.end()
+	return t.prompter.broken()
 }

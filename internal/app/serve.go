@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/signal"
 	"sync"
 	"syscall"
 
@@ -47,7 +48,7 @@ func serve(ctx context.Context, p *cli.Program, given *cli.Flags) (err error) {
 	log := process.WriteLog(c.Log, p.Stderr).Level(zerolog.DebugLevel).Sample(&least)
 	process.Configure(c.Limits, log) // before there is a server
 	hangups := make(chan os.Signal, 1)
-	signals.OnHangup(hangups) // from here on, it does not end the process
+	signal.Notify(hangups, syscall.SIGHUP) // from here on, it does not end the process
 	options.Log, options.CrashPoint = log, hook
 	options.Inside.LogLevel = func(level string) { least.Set(config.Log{Level: level}) }
 	server, err := a2aserver.New(options) //nolint:contextcheck // ctx ends what is served, not what is opened

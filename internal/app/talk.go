@@ -210,15 +210,15 @@ func (t *talk) decide(ctx context.Context, listed *client.Approval) error {
 // approval prints an approval.
 func (d *prompter) approval(a *client.ApprovalDetail) {
 	const frame = 3 // columns
-	columns, now := terminal.Columns(d.stderr.Writer), time.Now()
-	switch {
-	case d.board == nil:
-		d.stderr.write(approvals.Text(a, columns, now))
-	case a.Approval.Kind == client.KindQuestion:
-		d.stderr.write(framed("Question", approvals.Text(a, columns-frame, now)))
-	default:
-		d.stderr.write(framed("Approval needed", approvals.Text(a, columns-frame, now)))
+	columns, title := terminal.Columns(d.stderr.Writer), "Approval needed"
+	if d.board == nil {
+		d.stderr.write(approvals.Text(a, columns, time.Now()))
+		return
 	}
+	if a.Approval.Kind == client.KindQuestion {
+		title = "Question"
+	}
+	d.stderr.write(framed(title, approvals.Text(a, columns-frame, time.Now())))
 }
 
 // comeBack returns the command that continues the conversation.
@@ -234,7 +234,7 @@ func (t *talk) refusal(err error) error {
 
 // chat sends the person's lines, and follows each task.
 func (t *talk) chat(ctx context.Context) error {
-	lines := bufio.NewScanner(orEmpty(t.p.Stdin))
+	lines := bufio.NewScanner(t.p.Stdin)
 	lines.Buffer(nil, terminal.MaxRead)
 	for first := t.task != ""; ; first = false {
 		if !first {
@@ -287,12 +287,4 @@ func (t *talk) line(ctx context.Context, lines *bufio.Scanner) (string, error) {
 		return "", fmt.Errorf("read the standard input: %w", err)
 	}
 	return "", io.EOF
-}
-
-// orEmpty returns a reader, which may have nothing.
-func orEmpty(r io.Reader) io.Reader {
-	if r == nil {
-		return strings.NewReader("")
-	}
-	return r
 }

@@ -16,8 +16,6 @@ import (
 	a2aserver "a2a-server"
 	"a2a-server/client"
 	"a2a-server/internal/app/cli"
-	"a2a-server/internal/app/config"
-	"a2a-server/internal/app/process"
 	"a2a-server/internal/app/remote"
 	"a2a-server/internal/app/signals"
 	"a2a-server/internal/app/tasks"
@@ -60,7 +58,6 @@ func toolsCall(p *cli.Program) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		options.Log = process.NewLogger(config.Log{Level: "error", Format: "console"}, p.Stderr)
 		ctx, stop := signals.Interruptible(c.Context())
 		defer stop()
 		err = call(ctx, p, newPrompter(p), options, args[0], text)
@@ -146,10 +143,13 @@ func (t *talk) outcome(why string) error {
 	return errors.New(cmp.Or(why, t.call.name+" did not succeed"))
 }
 
+// noTerminal says, after the name of a tool, why its question was not asked.
+const noTerminal = " was canceled: it asks something, and there is no terminal to ask on; run the command in a terminal"
+
 // reply answers a question of the planner, which it asks because the tool wants it to.
 func (t *talk) reply(ctx context.Context) error {
 	if !t.prompter.person {
-		return cli.Exit(cli.ExitRefused, t.call.name+" was canceled: it asks something, and there is no terminal to ask on; run the command in a terminal")
+		return cli.Exit(cli.ExitRefused, t.call.name+noTerminal)
 	}
 	line, err := t.prompter.ask(ctx, "Your answer (an empty line is none):")
 	switch {
@@ -172,7 +172,7 @@ func (t *talk) undecidable(d *client.ApprovalDetail) error {
 	case a.Kind == client.KindOutcome:
 		text = t.call.name + " may have run or not: " + visible.Text(a.Hint)
 	case a.Kind != client.KindCall || a.Question != "":
-		text = t.call.name + " was canceled: it asks something, and there is no terminal to ask on; run the command in a terminal"
+		text = t.call.name + noTerminal
 	}
 	return t.stopped(text)
 }

@@ -13,7 +13,6 @@ import (
 	"a2a-server/internal/app/cli"
 	"a2a-server/internal/app/config"
 	"a2a-server/internal/app/display"
-	"a2a-server/internal/app/process"
 	"a2a-server/internal/app/signals"
 	"a2a-server/internal/toolset"
 	"a2a-server/internal/visible"
@@ -33,7 +32,7 @@ func toolsList(p *cli.Program) *cobra.Command {
 			t := &all.Tools[i]
 			lines = append(lines, display.Row(t.Name, shortOrigin(t.Origin), gateColumn(t), saysColumn(t), digestColumn(t)))
 		}
-		if err := p.List(*as, all, lines, "there are no tools", false, ""); err != nil || *as == cli.AsJSON {
+		if err := p.List(*as, all, lines, "there are no tools", false, nil); err != nil || *as == cli.AsJSON {
 			return err
 		}
 		return printProblems(p.Stderr, all.Problems)
@@ -61,10 +60,7 @@ func toolsetOf(p *cli.Program, given *cli.Flags) (toolset.Config, error) {
 	if err != nil {
 		return toolset.Config{}, err
 	}
-	return toolset.Config{
-		Operator: conf, Environment: options.Environment, DefaultTools: options.DefaultTools,
-		Log: process.NewLogger(config.Log{Level: "error", Format: "console"}, p.Stderr),
-	}, nil
+	return toolset.Config{Operator: conf, Environment: options.Environment, DefaultTools: options.DefaultTools, Log: options.Log}, nil
 }
 
 // shortOrigin returns an origin without the file: there is only one.

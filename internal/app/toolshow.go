@@ -57,14 +57,7 @@ func shown(t *toolset.ToolInfo) (string, error) {
 	for line := range strings.SplitSeq(strings.TrimSpace(visible.Text(t.Description)), "\n") {
 		fmt.Fprintln(&b, strings.TrimRight("  "+line, " ")) // indented, so that no line imitates a row of the program
 	}
-	row := func(name string, values ...string) {
-		for i, v := range values {
-			if i > 0 {
-				name = ""
-			}
-			fmt.Fprintf(&b, "%-10s %s\n", name, v)
-		}
-	}
+	row := func(name, value string) { fmt.Fprintf(&b, "%-10s %s\n", name, value) }
 	b.WriteByte('\n')
 	row("from", longOrigin(t.Origin))
 	row("calls", decisionText(t))

@@ -6,40 +6,30 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
 	a2aserver "a2a-server"
 	"a2a-server/auth"
 	"a2a-server/auth/apikey"
-	"a2a-server/internal/app/ownkeys"
+	"a2a-server/internal/keyring"
 )
 
 // rotate makes a new key of a server's own.
-func rotate(c a2aserver.Config, purpose string) (until time.Time, err error) {
+func rotate(c a2aserver.Config, purpose keyring.Purpose) (until time.Time, err error) {
 	conf, err := configuration(c)
 	if err != nil {
 		return time.Time{}, err
 	}
-	return ownkeys.Rotate(conf, purpose, time.Now())
+	return keyring.Rotate(conf.KeysFolder(), purpose, time.Now())
 }
 
-func TestRotateKeyRefuses(t *testing.T) {
+func TestMemoryHasNoKeysFolder(t *testing.T) {
 	t.Parallel()
 	memory := load(t, map[string]string{"store": "memory"})
 	start(t, memory)
 	if _, err := os.Stat(filepath.Join(memory.Set["data"], "keys")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a server in memory has made a folder of keys: %v", err)
-	}
-	for says, rotated := range map[string]func() (time.Time, error){
-		"a restart makes new ones": func() (time.Time, error) { return rotate(memory, "agent-card") },
-		"did you mean agent-card?": func() (time.Time, error) { return rotate(load(t, nil), "agent-cards") },
-		"when it starts":           func() (time.Time, error) { return rotate(load(t, nil), "agent-card") },
-	} {
-		if _, err := rotated(); err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("RotateKey() = %v, want %q", err, says)
-		}
 	}
 }
 

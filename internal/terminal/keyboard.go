@@ -93,7 +93,7 @@ func (k *Keyboard) discard() error {
 		k.in = bufio.NewReaderSize(k.From, MaxRead)
 	}
 	file, ok := k.From.(interface{ Fd() uintptr })
-	if !ok || !isTerminal(k.From) || k.reading != nil {
+	if !ok || !Is(k.From) || k.reading != nil {
 		return nil
 	}
 	_, _ = k.in.Discard(k.in.Buffered()) // that many are there

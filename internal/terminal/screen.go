@@ -72,10 +72,8 @@ func columnsFor(r rune) int {
 // imitate a row of the program.
 const Bar = "| "
 
-// Is reports whether w is a terminal.
-func Is(w io.Writer) bool { return isTerminal(w) }
-
-func isTerminal(file any) bool {
+// Is reports whether a file is a terminal.
+func Is(file any) bool {
 	f, ok := file.(interface{ Fd() uintptr })
 	return ok && isatty.IsTerminal(f.Fd())
 }

@@ -84,7 +84,7 @@ func printList(p *cli.Program, as cli.Form, all *remote.ApprovalList, q *client.
 	case states || q.Tool != "" || q.Gate != "" || q.Mine:
 		nothing = "there are no such approvals"
 	}
-	err := p.List(as, all, lines, nothing, all.More, all.Reach.NoteFor(len(all.Items)))
+	err := p.List(as, all, lines, nothing, all.More, all.Reach)
 	if err == nil && all.Damaged > 0 && as != cli.AsJSON {
 		_, err = fmt.Fprintf(p.Stderr, "%d more cannot be read, because their stored data is damaged: the server's log lists them.\n", all.Damaged)
 	}

@@ -10,7 +10,6 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -34,6 +33,7 @@ type decisionFlags struct {
 	pairs                                 []string // arguments to change, name=value
 	uses                                  int
 	sure, noWait                          bool
+	command                               *cobra.Command // with these flags
 }
 
 const decideHelp = `It shows what is decided, and asks on the terminal. The decision is about what was shown:
@@ -76,7 +76,7 @@ func decideCommand(p *cli.Program, of client.DecisionType) *cobra.Command {
 	c := remote.NewCommand(p, &cobra.Command{Use: string(of) + arguments, Short: decisionWords[of].about, Long: about, Example: "a2a-server approvals " + string(of) + " " + decisionWords[of].example}, "approval", true /* prints */)
 	c.Exits(cli.ExitConflict)
 	c.Args = func(c *cobra.Command, args []string) error { return checkIDs(c, of, args) }
-	var given decisionFlags
+	given := decisionFlags{command: c.Command}
 	switch of {
 	case client.Edit:
 		c.Annotations = map[string]string{cli.TakesPairs: "yes"}
@@ -212,21 +212,7 @@ func (f *decisionFlags) ways() int {
 // again returns the words of a command that decides about an approval as it was shown, without a terminal.
 func (f *decisionFlags) again(of client.DecisionType, a *client.Approval) []string {
 	words := append([]string{"approvals", string(of), a.ID}, f.pairs...)
-	words = append(words, "--yes", "--digest", a.Digest)
-	for _, flag := range []struct{ name, value string }{
-		{"--args", f.args}, {"--args-file", f.argsFile}, {"--reason", f.reason}, {"--grant", f.grant},
-	} {
-		if flag.value != "" {
-			words = append(words, flag.name, flag.value)
-		}
-	}
-	if f.uses != 0 {
-		words = append(words, "--uses", strconv.Itoa(f.uses))
-	}
-	if f.noWait {
-		words = append(words, "--no-wait")
-	}
-	return words
+	return append(append(words, "--yes", "--digest", a.Digest), cli.Given(f.command, "args", "args-file", "reason", "grant", "uses", "no-wait")...)
 }
 
 // decide shows an approval, asks the person unless they are sure, and decides it.
@@ -235,8 +221,8 @@ func (f *decisionFlags) decide(ctx context.Context, p *cli.Program, s *remote.Se
 	if err != nil {
 		return nil, err
 	}
-	a, settled := &shown.Approval, func(a *client.Approval, already bool) (*client.Decided, error) {
-		if already {
+	a, settled := &shown.Approval, func(a *client.Approval) (*client.Decided, error) {
+		if same(a, &d) {
 			return &client.Decided{Approval: a, Already: true, Caller: shown.Caller}, nil
 		}
 		return nil, cli.Exit(cli.ExitConflict, ConflictText(a, time.Now()))
@@ -248,7 +234,7 @@ func (f *decisionFlags) decide(ctx context.Context, p *cli.Program, s *remote.Se
 	}
 	switch {
 	case a.State != client.Pending:
-		return settled(a, same(a, &d))
+		return settled(a)
 	case d.Digest != "" && d.Digest != a.Digest:
 		return nil, errors.New("nothing was decided: the digest is not that of the approval, which is " + a.Digest)
 	case !shown.May.Decide:
@@ -296,7 +282,7 @@ func (f *decisionFlags) decide(ctx context.Context, p *cli.Program, s *remote.Se
 		case e.Reason == client.ReasonChanged:
 			return nil, fmt.Errorf("nothing was decided, because the approval has changed: run the command again to see it\n%s", visible.Text(e.Error()))
 		case e.Reason == client.ReasonConflict && e.Approval != nil:
-			return settled(e.Approval, same(e.Approval, &d))
+			return settled(e.Approval)
 		case e.Reason == client.ReasonConflict:
 			return nil, cli.Exit(cli.ExitConflict, visible.Text(e.Error()))
 		}

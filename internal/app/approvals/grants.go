@@ -38,7 +38,7 @@ func listGrants(p *cli.Program) *cobra.Command {
 			g := &all.Grants[i]
 			lines = append(lines, display.Row(g.ID, g.Owner.Subject, g.By.Subject, display.Ago(g.Made, now), g.Words))
 		}
-		return p.List(*c.As, all, lines, "there are no grants", all.More, all.Reach.NoteFor(len(all.Grants)))
+		return p.List(*c.As, all, lines, "there are no grants", all.More, all.Reach)
 	})
 }
 
@@ -80,7 +80,7 @@ func revokeGrant(p *cli.Program) *cobra.Command {
 			}
 		}
 		if *by != "" {
-			p.NoteReach(reach.NoteFor(len(args)))
+			p.NoteReach(reach, len(args))
 		}
 		if len(args) == 0 {
 			_, err = fmt.Fprintf(p.Stdout, "there are no grants by %s\n", visible.Line(*by))

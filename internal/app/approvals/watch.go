@@ -25,16 +25,14 @@ func watch(p *cli.Program) *cobra.Command {
 		shown := map[string]client.State{}
 		for e, err := range s.Watch(ctx, "") {
 			switch {
-			case err != nil && ctx.Err() != nil:
-				return nil // the person has ended it
 			case err != nil:
-				return s.Explain(err)
+				return s.Interrupted(ctx, err)
 			case e.Reset || e.Entry.N == 0:
 				page, err := s.ListApprovals(ctx, client.ApprovalQuery{}, cli.MaxListed)
 				if err != nil {
 					return err
 				}
-				p.NoteReach(page.Reach.NoteFor(len(page.Items)))
+				p.NoteReach(page.Reach, len(page.Items))
 				for i := range page.Items {
 					if err := printChanged(p, &page.Items[i], shown, *c.As == "json"); err != nil {
 						return err

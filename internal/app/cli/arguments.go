@@ -65,9 +65,7 @@ func (p *Program) ObjectFlag(c *cobra.Command) (read func(pairs []string) (objec
 		case len(pairs) > 0:
 			return "", true, Usage("%s: write the arguments with --json or as key=value, not both", Within(c))
 		case *object == "-":
-			if from = p.Stdin; from == nil {
-				return "", true, Usage("%s: --json is -, and there is no standard input", Within(c))
-			}
+			from = p.Stdin
 		}
 		text, err := ReadObject(Within(c), *object, from, maxArguments)
 		return text, true, err

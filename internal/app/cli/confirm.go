@@ -18,10 +18,10 @@ import (
 func (p *Program) SureFlag(c *cobra.Command) *bool {
 	sure := c.Flags().Bool("yes", false, "Do not ask on the terminal.")
 	c.PreRunE = func(*cobra.Command, []string) error {
-		if *sure {
+		if *sure || p.Person() {
 			return nil
 		}
-		return p.NeedsPerson("add --yes")
+		return Exit(ExitRefused, "nothing was done: it has to be confirmed, and there is no terminal to ask on; run the command in a terminal, or add --yes")
 	}
 	return sure
 }
@@ -30,15 +30,6 @@ func (p *Program) SureFlag(c *cobra.Command) *bool {
 func (p *Program) Person() bool {
 	in, ok := p.Stdin.(io.Writer) // a file, as a terminal is
 	return ok && terminal.Is(in) && terminal.Is(p.Stderr)
-}
-
-// NeedsPerson returns the error of a command that asks, if no person is at the terminal. or is
-// the alternative that the error offers.
-func (p *Program) NeedsPerson(or string) error {
-	if p.Person() {
-		return nil
-	}
-	return Exit(ExitRefused, "nothing was done: it has to be confirmed, and there is no terminal to ask on; run the command in a terminal, or "+or)
 }
 
 // Confirm shows a text to the person at the terminal, and returns an error unless they confirm

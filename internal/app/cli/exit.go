@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"a2a-server/internal/app/config"
 	"a2a-server/internal/visible"
@@ -106,15 +105,27 @@ func CommandLine(words ...string) string {
 
 // Again returns another command line for the server or the configuration of c: with the flags that name it, as given.
 func Again(c *cobra.Command, words ...string) string {
-	c.Flags().Visit(func(f *pflag.Flag) {
-		switch f.Name {
-		case "url", "socket", "context", "data", "config":
-			words = append(words, "--"+f.Name, f.Value.String())
-		case "anonymous":
-			words = append(words, "--"+f.Name)
+	return CommandLine(append(words, ServerFlags(c)...)...)
+}
+
+// ServerFlags returns the flags that name the server or the configuration of c, as given.
+func ServerFlags(c *cobra.Command) []string {
+	return Given(c, "url", "socket", "context", "config", "data", "anonymous")
+}
+
+// Given returns the flags with these names that the command line of c sets, as its words.
+func Given(c *cobra.Command, names ...string) (words []string) {
+	for _, name := range names {
+		f := c.Flags().Lookup(name)
+		switch {
+		case f == nil, !f.Changed, f.Value.String() == "":
+		case f.Value.Type() != "bool":
+			words = append(words, "--"+name, f.Value.String())
+		case f.Value.String() == "true":
+			words = append(words, "--"+name)
 		}
-	})
-	return CommandLine(words...)
+	}
+	return words
 }
 
 // needsQuotes reports whether a character needs quotes in a shell.

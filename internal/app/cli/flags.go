@@ -80,11 +80,7 @@ func isSwitch(k config.Key) bool { return k.Default == "true" || k.Default == "f
 
 // Source returns the sources of the configuration.
 func (p *Program) Source(given *Flags) config.Source {
-	file := given.File
-	if file == "" {
-		file = p.Variable(config.FileVariable)
-	}
-	return config.Source{File: file, Environment: p.Env, Flags: given.values}
+	return config.Source{File: cmp.Or(given.File, p.Variable(config.FileVariable)), Environment: p.Env, Flags: given.values}
 }
 
 // NoteSource prints which configuration a command about tools has read: a running server may have another.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"a2a-server/client"
 	"a2a-server/internal/app/display"
 	"a2a-server/internal/visible"
 )
@@ -51,8 +52,8 @@ func (p *Program) PrintJSON(v any) error {
 }
 
 // List prints v as JSON, or else lines, which begin with their heading, as a table; none if there
-// are no others. more: the list goes on. note, if not "", says which rows the caller may see.
-func (p *Program) List(as Form, v any, lines []string, none string, more bool, note string) error {
+// are no others. more: the list goes on. reach, if not nil, has which rows the caller may see.
+func (p *Program) List(as Form, v any, lines []string, none string, more bool, reach *client.Reach) error {
 	var err error
 	switch {
 	case as == AsJSON:
@@ -66,14 +67,14 @@ func (p *Program) List(as Form, v any, lines []string, none string, more bool, n
 		_, err = fmt.Fprintln(p.Stderr, "There are more: raise --limit to list them.")
 	}
 	if err == nil {
-		p.NoteReach(note)
+		p.NoteReach(reach, len(lines)-1)
 	}
 	return err
 }
 
-// NoteReach prints which rows a list has, if note is not "".
-func (p *Program) NoteReach(note string) {
-	if note != "" {
+// NoteReach prints which rows a list with so many has, if that could mislead.
+func (p *Program) NoteReach(reach *client.Reach, rows int) {
+	if note := reach.NoteFor(rows); note != "" {
 		p.Note(visible.Text(note))
 	}
 }

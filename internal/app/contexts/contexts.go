@@ -2,6 +2,7 @@
 package contexts
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -135,11 +136,8 @@ func (c *File) Names() []string { return slices.Sorted(maps.Keys(c.All)) }
 
 // Get returns the context with a name; "" means the current one, which may be nil.
 func (c *File) Get(name string) (*Context, error) {
-	if name == "" && c.Current == "" {
+	if name = cmp.Or(name, c.Current); name == "" {
 		return nil, nil //nolint:nilnil // there is no current one
-	}
-	if name == "" {
-		name = c.Current
 	}
 	one, there := c.All[name]
 	if !there {

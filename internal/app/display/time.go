@@ -6,20 +6,12 @@ import (
 	"time"
 )
 
-// moment returns the exact time; "" for none.
-func moment(at time.Time) string {
-	if at.IsZero() {
-		return ""
-	}
-	return at.Local().Format("2006-01-02 15:04:05 -07:00")
-}
-
-// Exactly returns the exact time, and how far from now it is.
+// Exactly returns the exact time, and how far from now it is; "" for none.
 func Exactly(at, now time.Time) string {
 	if at.IsZero() {
 		return ""
 	}
-	return moment(at) + " (" + Ago(at, now) + ")"
+	return at.Local().Format("2006-01-02 15:04:05 -07:00") + " (" + Ago(at, now) + ")"
 }
 
 // Ago returns a time as its distance from now; "" for none.

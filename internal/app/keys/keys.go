@@ -95,12 +95,9 @@ key:ID, so never reuse an id for another person.
 		if err := errors.Join(apikey.CheckID(k.ID), checkRoles(roles, ruleRoles)); err != nil {
 			return cli.Usage("keys add: %v", err)
 		}
-		switch kind {
-		case "person":
-			k.Kind = auth.KindPerson
-		case string(auth.KindService):
+		if kind == string(auth.KindService) {
 			k.Kind = auth.KindService
-		default:
+		} else if kind != "person" {
 			return cli.Usage("keys add: --kind is %s: write person or service", visible.Quote(kind, 60))
 		}
 		var err error
@@ -257,17 +254,24 @@ func list(p *cli.Program) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		for i := range keys {
-			if named(p, file) {
-				keys[i].Tenant = cmp.Or(keys[i].Tenant, conf.Auth.Tenant)
-			}
+		all, now, tenant := make([]keyJSON, len(keys)), time.Now(), ""
+		if named(p, file) {
+			tenant = conf.Auth.Tenant
 		}
-		all := keysJSON(keys, time.Now())
 		lines := []string{"ID\tKIND\tPERSON\tTENANT\tROLES\tCREATED\tEXPIRES\tSTATE"}
-		for _, k := range all {
-			lines = append(lines, display.Row(k.ID, string(k.Kind), k.Person, k.Tenant, strings.Join(k.Roles, ","), dayOf(k.Created), dayOf(k.Expires), k.State))
+		for i := range keys {
+			k, state := &keys[i], "valid"
+			switch {
+			case !k.Revoked.IsZero():
+				state = "revoked"
+			case !k.Expires.IsZero() && !now.Before(k.Expires):
+				state = "expired"
+			}
+			k.Kind, k.Tenant, k.Roles = cmp.Or(k.Kind, "person"), cmp.Or(k.Tenant, tenant), append([]string{}, k.Roles...)
+			all[i] = keyJSON{*k, state}
+			lines = append(lines, display.Row(k.ID, string(k.Kind), k.Person, k.Tenant, strings.Join(k.Roles, ","), dayOf(k.Created), dayOf(k.Expires), state))
 		}
-		return p.List(*as, all, lines, "there are no keys", false, "")
+		return p.List(*as, all, lines, "there are no keys", false, nil)
 	}
 	return c
 }
@@ -283,23 +287,6 @@ func dayOf(at time.Time) string {
 type keyJSON struct {
 	apikey.Key
 	State string `json:"state"` // valid, expired or revoked
-}
-
-func keysJSON(keys []apikey.Key, now time.Time) []keyJSON {
-	all := make([]keyJSON, len(keys))
-	for i := range keys {
-		k := &keys[i]
-		state := "valid"
-		switch {
-		case !k.Revoked.IsZero():
-			state = "revoked"
-		case !k.Expires.IsZero() && !now.Before(k.Expires):
-			state = "expired"
-		}
-		k.Kind, k.Roles = cmp.Or(k.Kind, "person"), append([]string{}, k.Roles...)
-		all[i] = keyJSON{*k, state}
-	}
-	return all
 }
 
 func revoke(p *cli.Program) *cobra.Command {

@@ -49,7 +49,7 @@ func list(p *cli.Program) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return p.List(*c.As, all, lines(all.Notifications, time.Now()), "there are no such messages", all.More, all.Reach.NoteFor(len(all.Notifications)))
+		return p.List(*c.As, all, lines(all.Notifications, time.Now()), "there are no such messages", all.More, all.Reach)
 	})
 }
 

@@ -47,7 +47,7 @@ many people have to approve at least, or each need as in [2 of role finance, 1 o
 Exit codes: 0 all cases are as expected, 1 some are not, 2 a file is wrong.
 `
 
-func test(p *cli.Program, try Try) *cobra.Command {
+func test(p *cli.Program, try try) *cobra.Command {
 	c := &cobra.Command{Use: "test FILE", Short: "judge the calls of a file, and compare with what it expects", Long: testHelp}
 	cli.Takes(c, "", "the name of a file of cases")
 	given := cli.ConfigFlags(c)

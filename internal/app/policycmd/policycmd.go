@@ -27,15 +27,24 @@ import (
 	"a2a-server/tool"
 )
 
-// A Try loads the configuration that flags name, and calls visit with its tools and gates.
-type Try func(ctx context.Context, given *cli.Flags, visit func(context.Context, *toolset.State) error) error
+// A try loads the configuration that flags name, and calls visit with its tools and gates.
+type try func(ctx context.Context, given *cli.Flags, visit func(context.Context, *toolset.State) error) error
 
-// Command returns the command policy.
-func Command(p *cli.Program, try Try) *cobra.Command {
+// Command returns the command policy. load returns the parts that the tools and gates of a configuration are made from.
+func Command(p *cli.Program, load func(*cli.Program, *cli.Flags) (toolset.Config, error)) *cobra.Command {
+	try := func(ctx context.Context, given *cli.Flags, visit func(context.Context, *toolset.State) error) error {
+		c, err := load(p, given)
+		if err != nil {
+			return err
+		}
+		ctx, stop := signals.Interruptible(ctx)
+		defer stop()
+		return toolset.Try(ctx, c, visit)
+	}
 	return cli.Group("policy", "check, explain, test or simulate the gates", check(p, try), explain(p, try), test(p, try), simulate(p, try))
 }
 
-func check(p *cli.Program, try Try) *cobra.Command {
+func check(p *cli.Program, try try) *cobra.Command {
 	return cli.Configured("check", "report gates without effect, unknown tools and roles, and conditions that would fail", func(ctx context.Context, given *cli.Flags) error {
 		var problems []string
 		if err := try(ctx, given, func(ctx context.Context, s *toolset.State) (err error) {
@@ -56,7 +65,7 @@ const explainHelp = `Arguments are key=value, or an object with --json. Nothing 
 programs are not asked.
 `
 
-func explain(p *cli.Program, try Try) *cobra.Command {
+func explain(p *cli.Program, try try) *cobra.Command {
 	c := &cobra.Command{
 		Use: "explain TOOL [key=value]...", Short: "say what the gates do with a call, and why", Long: explainHelp,
 		Annotations: map[string]string{cli.TakesPairs: "yes"},
@@ -116,7 +125,7 @@ type simulation struct {
 	changes        []string       // the newest task first, at most [cli.MaxListed]
 }
 
-func simulate(p *cli.Program, try Try) *cobra.Command {
+func simulate(p *cli.Program, try try) *cobra.Command {
 	var ago, backup string
 	c := cli.Configured("simulate", "say what the gates would do now with the calls of the last days", func(ctx context.Context, given *cli.Flags) error {
 		d, err := cli.Span(ago)

@@ -32,10 +32,7 @@ func memoryBound(configured, variable int64, group uint64) bound {
 
 // boundMemory sets the garbage collector's memory limit.
 func boundMemory(l config.Limits) bound {
-	group, err := memlimit.FromCgroup()
-	if err != nil {
-		group = 0 // there is none, or it has no limit
-	}
+	group, _ := memlimit.FromCgroup() // 0: there is none, or it has no limit
 	b := memoryBound(l.Memory, debug.SetMemoryLimit(-1), group)
 	debug.SetMemoryLimit(b.bytes)
 	return b

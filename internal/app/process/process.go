@@ -54,14 +54,10 @@ type escaping struct{ to io.Writer }
 
 // Write writes p, which holds whole lines.
 func (e escaping) Write(p []byte) (int, error) {
-	line := string(p)
-	if shown := visible.Text(line); shown != line {
-		if _, err := io.WriteString(e.to, shown); err != nil {
-			return 0, err
-		}
-		return len(p), nil
+	if _, err := io.WriteString(e.to, visible.Text(string(p))); err != nil {
+		return 0, err
 	}
-	return e.to.Write(p)
+	return len(p), nil
 }
 
 // garbage is how much the heap may grow between two collections, in percent: more memory, up

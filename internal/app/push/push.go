@@ -60,7 +60,7 @@ func list(p *cli.Program) *cobra.Command {
 				return err
 			}
 		}
-		return p.List(*c.As, all, webhookLines(all.Webhooks, time.Now()), noWebhooks, all.More, all.Reach.NoteFor(len(all.Webhooks)))
+		return p.List(*c.As, all, webhookLines(all.Webhooks, time.Now()), noWebhooks, all.More, all.Reach)
 	})
 }
 
@@ -166,15 +166,11 @@ func choose(ctx context.Context, p *cli.Program, s *remote.Server, principal str
 	if len(args) > 0 {
 		chosen = slices.DeleteFunc(chosen, func(w client.Webhook) bool { return w.ID != args[1] })
 	}
-	p.NoteReach(all.Reach.NoteFor(len(chosen)))
+	p.NoteReach(all.Reach, len(chosen))
 	if len(chosen) == 0 || sure {
 		return chosen, nil
 	}
-	question := "Delete this webhook"
-	if len(chosen) > 1 {
-		question = fmt.Sprintf("Delete these %d webhooks", len(chosen))
-	}
-	return chosen, s.ConfirmAll(ctx, p, webhookLines(chosen, time.Now()), question)
+	return chosen, s.ConfirmAll(ctx, p, webhookLines(chosen, time.Now()), "Delete", "webhook", "")
 }
 
 // deleteAll deletes webhooks, each as it was listed: a webhook that was set again meanwhile
@@ -208,5 +204,5 @@ func printDeleted(p *cli.Program, done []deleted, as cli.Form) error {
 	}
 	return p.List(as, struct {
 		Webhooks []deleted `json:"webhooks"`
-	}{done}, lines, noWebhooks, false, "")
+	}{done}, lines, noWebhooks, false, nil)
 }

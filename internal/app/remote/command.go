@@ -46,7 +46,7 @@ func (r *Command) Exits(codes ...int) { r.codes = append(r.codes, codes...) }
 func (r *Command) Do(do func(ctx context.Context, s *Server, args []string) error) *cobra.Command {
 	r.Long += "\nExit codes:\n" + cli.ExitCodes("  %2d  %s\n", r.codes...)
 	r.RunE = func(c *cobra.Command, args []string) error {
-		s, err := Connect(r.p, r.target)
+		s, err := connect(r.p, r.target, cli.ServerFlags(c))
 		if err != nil {
 			return err
 		}

@@ -58,21 +58,6 @@ func targetFlags(c *cobra.Command) *target {
 	return t
 }
 
-// flags returns the flags that name the server, as the person gave them.
-func (t *target) flags() (all []string) {
-	for _, f := range []struct{ name, value string }{
-		{"--url", t.url}, {"--socket", t.socket}, {"--context", t.context}, {"--data", t.data}, {"--config", t.given.File},
-	} {
-		if f.value != "" {
-			all = append(all, f.name, f.value)
-		}
-	}
-	if t.anonymous {
-		all = append(all, "--anonymous")
-	}
-	return all
-}
-
 // place is the address of a server, and the credential for it. It has a URL or a Socket.
 type place struct {
 	client.Config
@@ -138,7 +123,6 @@ func placeOf(p *cli.Program, t *target) (*place, error) {
 			return nil, fmt.Errorf("find the socket: %w", err)
 		}
 	}
-	at.flags = t.flags()
 	at.Dial, at.Anonymous, at.Retries = adminsocket.Dial, t.anonymous, 2
 	return at, nil
 }
@@ -204,12 +188,13 @@ func LocalURL(c *config.Config) string {
 	return u.String()
 }
 
-// Connect returns the client of the server that t names.
-func Connect(p *cli.Program, t *target) (*Server, error) {
+// connect returns the client of the server that t names.
+func connect(p *cli.Program, t *target, flags []string) (*Server, error) {
 	at, err := placeOf(p, t)
 	if err != nil {
 		return nil, err
 	}
+	at.flags = flags
 	at.OnRetry = func(cause error, pause time.Duration) {
 		if pause >= time.Second { // shorter pauses are over before the note is read
 			p.Note(visible.Line(at.String()) + ": " + cmp.Or(Unreachable(cause), visible.Text(cause.Error())) + "; trying again")

@@ -104,14 +104,18 @@ func (s *Server) Interrupted(ctx context.Context, err error) error {
 // maxShown is how many things a question shows that is about all of them.
 const maxShown = 50
 
-// ConfirmAll is [cli.Program.Confirm] for a change of each thing in a table. The subject is the
-// caller's.
-func (s *Server) ConfirmAll(ctx context.Context, p *cli.Program, lines []string, question string) error {
+// ConfirmAll is [cli.Program.Confirm] for a change of each thing in a table, such as "Cancel", "task"
+// and " of key:ci". The subject is the caller's.
+func (s *Server) ConfirmAll(ctx context.Context, p *cli.Program, lines []string, verb, noun, rest string) error {
 	me, err := s.WhoAmI(ctx)
 	if err != nil {
 		return s.Explain(err)
 	}
-	if more := len(lines) - 1 - maxShown; more > 0 { // the first is the heading
+	question := verb + " this " + noun + rest
+	if n := len(lines) - 1; n > 1 { // the first is the heading
+		question = fmt.Sprintf("%s these %d %ss%s", verb, n, noun, rest)
+	}
+	if more := len(lines) - 1 - maxShown; more > 0 {
 		lines = append(lines[:1+maxShown], fmt.Sprintf("and %d more", more))
 	}
 	var text strings.Builder

@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,10 +53,7 @@ func (s *Server) OnSocket(ctx context.Context, method, path string) ([]byte, err
 
 // FromSocket is [Server.OnSocket] for an answer of any length, which the caller reads and closes.
 func (s *Server) FromSocket(ctx context.Context, method, path string) (io.ReadCloser, error) {
-	if s.at.Socket == "" && s.at.own != "" {
-		return s.fromSocket(ctx, s.at.own, method, path)
-	}
-	from, err := s.fromSocket(ctx, s.at.Socket, method, path)
+	from, err := s.fromSocket(ctx, cmp.Or(s.at.Socket, s.at.own), method, path)
 	if s.at.own != "" && Absent(err) {
 		if fromOwn, ownErr := s.fromSocket(ctx, s.at.own, method, path); !Absent(ownErr) {
 			return fromOwn, ownErr

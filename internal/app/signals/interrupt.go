@@ -33,7 +33,7 @@ func Interruptible(ctx context.Context) (context.Context, func()) {
 	ctx, end := NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	hangups := make(chan os.Signal, 1)
 	if !signal.Ignored(syscall.SIGHUP) { // as under nohup
-		OnHangup(hangups)
+		signal.Notify(hangups, syscall.SIGHUP)
 	}
 	// Without this, output to a closed pipe would end the process before it has ended its
 	// children. With it, the output fails. An ignored signal would be inherited by children.

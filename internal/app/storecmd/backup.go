@@ -64,6 +64,7 @@ its own user may. The store of a server that does not run is read from its data 
 		if err != nil {
 			return err
 		}
+		b.confirm(ctx, made)
 		if made.Damaged > 0 {
 			p.Note(fmt.Sprintf("warning: %d values of the store are damaged, and of the backup too: their tasks cannot be read", made.Damaged))
 		}
@@ -77,10 +78,11 @@ its own user may. The store of a server that does not run is read from its data 
 // making is a backup that is being made.
 type making struct {
 	p      *cli.Program
-	socket string // of the server
-	own    string // socket of its own user
-	store  string // its file
-	to     string // the file of the backup
+	socket string         // of the server
+	own    string         // socket of its own user
+	store  string         // its file
+	to     string         // the file of the backup
+	server *remote.Server // that wrote it; nil: none runs
 }
 
 // make writes the backup beside its file, compares it, and gives it its name.
@@ -94,8 +96,7 @@ func (b *making) make(ctx context.Context) (made boltstore.Backup, err error) {
 	}
 	defer func() { _ = os.Remove(draft.Name()) }() // unless it was renamed
 	defer func() { _ = draft.Close() }()           // it is durable by then
-	confirm, err := b.write(ctx, draft)
-	if err != nil {
+	if err := b.write(ctx, draft); err != nil {
 		return made, err
 	}
 	if err := draft.Sync(); err != nil {
@@ -114,11 +115,7 @@ func (b *making) make(ctx context.Context) (made boltstore.Backup, err error) {
 	if err != nil {
 		return made, fmt.Errorf("name the backup: %w", err)
 	}
-	if err := privatefile.SyncFolder(filepath.Dir(b.to)); err != nil {
-		return made, err
-	}
-	b.confirm(confirm, made)
-	return made, nil
+	return made, privatefile.SyncFolder(filepath.Dir(b.to))
 }
 
 // stream writes the backup to the standard output, and compares it on the way.
@@ -131,51 +128,47 @@ func (b *making) stream(ctx context.Context) (made boltstore.Backup, err error) 
 		_ = from.CloseWithError(err) // never fails; nil ends a write that would follow
 		compared <- err
 	}()
-	confirm, err := b.write(ctx, io.MultiWriter(b.p.Stdout, to))
+	err = b.write(ctx, io.MultiWriter(b.p.Stdout, to))
 	_ = to.CloseWithError(err) // likewise; nil is the end
 	if wrong := <-compared; err == nil && wrong != nil {
 		err = fmt.Errorf("compare the backup: %w", wrong)
 	}
-	if err != nil {
-		return made, err
-	}
-	b.confirm(confirm, made)
-	return made, nil
+	return made, err
 }
 
-// confirm tells the server of a backup that was compared.
-func (b *making) confirm(tell func(boltstore.Backup) error, made boltstore.Backup) {
-	if err := tell(made); err != nil {
+// confirm tells the server that wrote a backup that it is whole.
+func (b *making) confirm(ctx context.Context, made boltstore.Backup) {
+	if b.server == nil {
+		return
+	}
+	if _, err := b.server.OnSocket(ctx, http.MethodPost, debugapi.BackupPath+"/"+made.Moment.Format(time.RFC3339Nano)); err != nil {
 		b.p.Note(fmt.Sprintf("warning: the backup is whole, but the server has not recorded its time, so its metric is older: %v", err))
 	}
 }
 
-// write writes the backup, by the server or, if none runs, from its store. confirm tells the server
-// that it is whole.
-func (b *making) write(ctx context.Context, to io.Writer) (confirm func(boltstore.Backup) error, err error) {
+// write writes the backup, by the server or, if none runs, from its store.
+func (b *making) write(ctx context.Context, to io.Writer) error {
 	server := remote.OfSocket(b.socket, b.own)
 	from, err := server.FromSocket(ctx, http.MethodGet, debugapi.BackupPath)
 	switch {
 	case err == nil:
+		b.server = server
 		defer func() { _ = from.Close() }() // it was only read
 		if _, err := io.Copy(to, from); err != nil {
-			return nil, fmt.Errorf("read the backup from the server: %w", err)
+			return fmt.Errorf("read the backup from the server: %w", err)
 		}
-		return func(made boltstore.Backup) error {
-			_, err := server.OnSocket(ctx, http.MethodPost, debugapi.BackupPath+"/"+made.Moment.Format(time.RFC3339Nano))
-			return err
-		}, nil
+		return nil
 	case !remote.Absent(err):
-		return nil, err
+		return err
 	}
 	if _, err := os.Stat(b.store); err != nil {
-		return nil, fmt.Errorf("no server listens on %s, and there is no store: %w", b.socket, err)
+		return fmt.Errorf("no server listens on %s, and there is no store: %w", b.socket, err)
 	}
 	_, err = boltstore.BackupPlain(ctx, b.store, to, false /* copied */)
 	if errors.Is(err, boltstore.ErrInUse) {
-		return nil, fmt.Errorf("a server uses %s and does not listen on %s: run the command as the user of the server, or give it users with the role admin in auth.socket", b.store, b.socket)
+		return fmt.Errorf("a server uses %s and does not listen on %s: run the command as the user of the server, or give it users with the role admin in auth.socket", b.store, b.socket)
 	}
-	return func(boltstore.Backup) error { return nil }, err
+	return err
 }
 
 // Planned is [engine.Planned] for a backup or, for "", for the store of the server that listens on

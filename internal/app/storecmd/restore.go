@@ -83,16 +83,16 @@ func restoreTo(ctx context.Context, path, file string, input io.Reader, plain bo
 	begin := func(ctx context.Context, h store.Handle, b boltstore.Backup) error {
 		return engine.MarkRestored(ctx, h, b.Moment, time.Now())
 	}
-	if file == "-" {
-		return boltstore.Options{}.Restore(ctx, input, path, begin)
-	}
 	if !plain {
-		from, err := os.Open(file)
-		if err != nil {
-			return boltstore.Backup{}, err
+		if file != "-" {
+			from, err := os.Open(file)
+			if err != nil {
+				return boltstore.Backup{}, err
+			}
+			defer func() { _ = from.Close() }() // it is only read
+			input = from
 		}
-		defer func() { _ = from.Close() }() // it is only read
-		return boltstore.Options{}.Restore(ctx, from, path, begin)
+		return boltstore.Options{}.Restore(ctx, input, path, begin)
 	}
 	from, to := io.Pipe()
 	read := make(chan error, 1)

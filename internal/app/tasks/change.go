@@ -84,17 +84,13 @@ func cancelAll(ctx context.Context, p *cli.Program, s *remote.Server, owner stri
 		return err
 	}
 	open := slices.DeleteFunc(all.Items, func(t client.Task) bool { return Ended(t.State) })
-	p.NoteReach(all.Reach.NoteFor(len(open)))
+	p.NoteReach(all.Reach, len(open))
 	if len(open) == 0 {
 		_, err := fmt.Fprintf(p.Stdout, "%s has no tasks that have not ended\n", visible.Line(owner))
 		return err
 	}
 	if !sure {
-		question := fmt.Sprintf("Cancel these %d tasks of %s", len(open), visible.Line(owner))
-		if len(open) == 1 {
-			question = "Cancel this task of " + visible.Line(owner)
-		}
-		if err := s.ConfirmAll(ctx, p, taskLines(open, time.Now()), question); err != nil {
+		if err := s.ConfirmAll(ctx, p, taskLines(open, time.Now()), "Cancel", "task", " of "+visible.Line(owner)); err != nil {
 			return err
 		}
 	}

@@ -3,6 +3,7 @@
 package tasks
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -40,7 +41,7 @@ func list(p *cli.Program) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return p.List(*c.As, all, taskLines(all.Items, time.Now()), "there are no such tasks", all.More, all.Reach.NoteFor(len(all.Items)))
+		return p.List(*c.As, all, taskLines(all.Items, time.Now()), "there are no such tasks", all.More, all.Reach)
 	})
 }
 
@@ -62,11 +63,9 @@ func taskLines(all []client.Task, now time.Time) []string {
 	return lines
 }
 
-const statePrefix = "TASK_STATE_"
-
 // ShortState returns a state as people write it.
 func ShortState(name string) string {
-	return strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(name, statePrefix)), "_", "-")
+	return strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(name, "TASK_STATE_")), "_", "-")
 }
 
 // Ended reports whether a task in a state has ended.
@@ -135,11 +134,7 @@ func taskText(s *remote.Server, d *client.TaskDetail, columns int, now time.Time
 		}
 	}
 	for _, artifact := range task.Artifacts {
-		name := artifact.Name
-		if name == "" {
-			name = artifact.ArtifactID
-		}
-		f.Add("artifact", visible.Clip(name, 200)+", "+display.Count(len(artifact.Parts), "part"))
+		f.Add("artifact", visible.Clip(cmp.Or(artifact.Name, artifact.ArtifactID), 200)+", "+display.Count(len(artifact.Parts), "part"))
 	}
 	for _, one := range task.Status.Message.Parts {
 		if one.Text != nil && t.Pending == 0 { // else it repeats the approvals, and how A2A clients answer
