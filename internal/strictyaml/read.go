@@ -153,6 +153,10 @@ func (r *Report) syntax(err error) {
 		if begins := e.ContextMark.Line; begins >= 1 && begins < at.Line {
 			context = fmt.Sprintf(", in the value that begins on line %d", begins)
 		}
+		if strings.HasPrefix(e.Message, "unknown anchor") { // its name may be a secret
+			r.Add(at, "", "is not YAML: a value begins with *, which is an alias; put the value in quotes")
+			continue
+		}
 		r.Add(at, "", "is not YAML: %s%s", clip(e.Message), context)
 	}
 }

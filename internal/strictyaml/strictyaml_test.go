@@ -65,7 +65,7 @@ func TestProblems(t *testing.T) {
 		{"tab", "a:\n \tb: 1", "f:2:2: the line begins with a tab; use spaces, YAML has no tabs there"},
 		{"syntax", "a: [1\nb: 2", "f:2:2: is not YAML: did not find expected ',' or ']', in the value that begins on line 1"},
 		{"10 MB line", "a: " + strings.Repeat("x", 10<<20), "f: is larger than 1 MiB; make it smaller, or name another file"},
-		{"unknown anchor", "a: *x", "f:1:4: is not YAML: unknown anchor 'x' referenced"},
+		{"unknown anchor", "a: *x", "f:1:4: is not YAML: a value begins with *, which is an alias; put the value in quotes"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

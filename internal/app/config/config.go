@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/netip"
 	"slices"
+	"strings"
 	"time"
 
 	"a2a-server/approval"
@@ -171,14 +172,25 @@ const FailCall = "fail"
 // other keys whose values differ in next.
 func reloaded(c, next *Config) (merged *Config, restart []string) {
 	m := *c
-	m.fileGates, m.Tools.Given, m.origins = next.fileGates, next.Tools.Given, next.origins
+	m.fileGates, m.Tools.Given, m.origins = next.fileGates, next.Tools.Given, maps.Clone(next.origins)
 	after := keysOf(next)
 	for i, k := range keysOf(&m) {
-		switch {
-		case k.tagged("reload"):
+		if k.tagged("reload") {
 			k.field.Set(after[i].field)
-		case !sameValue(k, after[i]):
+			continue
+		}
+		if !sameValue(k, after[i]) {
 			restart = append(restart, k.name)
+		}
+		below := func(path string, _ origin) bool {
+			rest, is := strings.CutPrefix(path, k.name)
+			return is && (rest == "" || rest[0] == '.' || rest[0] == '[')
+		}
+		maps.DeleteFunc(m.origins, below)
+		for path, at := range c.origins {
+			if below(path, at) {
+				m.origins[path] = at
+			}
 		}
 	}
 	return &m, restart

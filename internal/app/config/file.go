@@ -32,9 +32,7 @@ func (l *loader) read(path, root string, keys []key) {
 		if l.mapping(n, keys, "", "keys with values", "; write them as gates: [...]") && !l.given(root+".gates") {
 			n.Add("has no gates; write them, or gates: [] if it has none")
 		}
-	case n.Null():
-		l.blank = true
-	default:
+	case !n.Null():
 		l.mapping(n, keys, "", "keys with values", "; write them as listen: 127.0.0.1:8080")
 	}
 }
@@ -57,7 +55,10 @@ func (l *loader) mapping(n strictyaml.Node, keys []key, prefix, what, more strin
 		case !slices.ContainsFunc(keys, func(k key) bool { return strings.HasPrefix(k.name, m.Name+".") }):
 			m.Unknown(names(keys))
 		case m.Value.Null(): // all of its keys are commented out
-		case slices.ContainsFunc(keys, func(k key) bool { return k.secret() && strings.HasPrefix(k.name, m.Name+".") }):
+		case slices.ContainsFunc(keys, func(k key) bool { return k.secret() && strings.HasPrefix(k.name, m.Name+".") }) &&
+			!slices.ContainsFunc(keys, func(k key) bool {
+				return slices.ContainsFunc(m.Value.Names(), func(name string) bool { return strings.HasPrefix(k.name+".", m.Name+"."+name+".") })
+			}):
 			l.mapping(m.Value.Withheld(), keys, m.Name+".", "keys below it", "")
 		default:
 			l.mapping(m.Value, keys, m.Name+".", "keys below it", "")

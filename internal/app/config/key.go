@@ -228,7 +228,11 @@ func (k key) scalar(v reflect.Value) setting.Value {
 		return texts[kind](to) // TestReference panics at another word
 	}
 	if fill := k.tag.Get("fill"); fill != "" {
-		return setting.Text(to, fill, setting.NotEmpty(fill), setting.OneLine, noPassword)
+		checks := []func(string) error{setting.NotEmpty(fill), setting.OneLine}
+		if strings.Contains(fill, "URL") {
+			checks = append(checks, noPassword)
+		}
+		return setting.Text(to, fill, checks...)
 	}
 	return setting.Text(to, "a text")
 }

@@ -59,11 +59,13 @@ func Reload(s Source, running *Config) (merged *Config, restart []string, err er
 	if err != nil {
 		return nil, nil, err
 	}
-	if l.blank && len(running.Gates) > 0 {
-		l.add(origin{layer: File, name: s.File, at: l.config.origins["gates"].key}, "gates", "the gates are gone; write them, or gates: [] if there are none any more")
+	asks := func(c *Config) int { return len(AllGates(c)) + len(c.ApproveTools) }
+	if asks(running) > 0 && asks(l.config) == 0 && (l.blank || !l.given("gates")) {
+		l.add(origin{layer: File, name: s.File}, "gates", "all gates are gone; write them, or gates: [] if there are none any more")
 	}
 	l.config, restart = reloaded(running, l.config)
 	l.keys = keysOf(l.config)
+	l.references = append(l.references, l.restartSecrets)
 	if err := l.verify(); err != nil {
 		for i := range err.Problems {
 			if p := &err.Problems[i]; len(restart) > 0 {
@@ -73,6 +75,27 @@ func Reload(s Source, running *Config) (merged *Config, restart []string, err er
 		return nil, nil, err
 	}
 	return l.config, restart, nil
+}
+
+// restartSecrets checks the references to secrets of the keys that need a restart.
+func (l *loader) restartSecrets() {
+	for _, k := range l.keys {
+		var names []string
+		switch v := k.field.Interface().(type) {
+		case Value:
+			names = append(names, v.Secret)
+		case []OIDC:
+			names = lists.Map(v, func(o OIDC) string { return o.ClientSecret.Secret })
+		case map[string]string:
+			for _, text := range v {
+				names = append(names, lists.Map(secretIn.FindAllStringSubmatch(text, -1), func(m []string) string { return m[1] })...)
+			}
+		}
+		for _, name := range names {
+			_, known := l.config.Secrets[name]
+			l.refuse(name != "" && !known, k.name, "there is no secret %s any more; keep it under secrets", quote(name))
+		}
+	}
 }
 
 // load is Load.
@@ -136,7 +159,7 @@ type loader struct {
 	reports map[string]*strictyaml.Report // of the files, by their paths
 	report  *strictyaml.Report            // of the file that is being read, or was read last
 	from    string                        // its path
-	blank   bool                          // the configuration's file has no keys, or no value for gates
+	blank   bool                          // the key gates of the configuration has no value
 	// references check the references to secrets, once all secrets have been read.
 	references []func()
 	problems   []Problem // other problems

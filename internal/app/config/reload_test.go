@@ -45,9 +45,13 @@ func TestReloadRefuses(t *testing.T) {
 		"for without auth":    {open, keys + "tools:\n  - {builtin: demo, for: {callers: [\"key:alice\"]}}\n", "no caller could use these tools"},
 		"nobody who decides":  {open, keys + "gates:\n  - {tool: echo, four_eyes: true}\n", "no caller could decide"},
 		"a shorter deadline":  {open, "data: d\ndeadlines: {expires: 500h}\ngates:\n  - {tool: echo, remind: 400h}\n", "a2a-server.yaml:4:26: gates[0].remind: is not before the deadline of 168h"},
-		"an empty file":       {open, "", "a2a-server.yaml: gates: the gates are gone; write them, or gates: [] if there are none any more"},
-		"only comments":       {open, "# data: d\n", "gates: the gates are gone"},
-		"gates that are gone": {open, "data: d\ngates:\n", "a2a-server.yaml:2:1: gates: the gates are gone"},
+		"a secret of before":  {"secrets: {a: {env: A}}\nadmin: {listen: \"127.0.0.1:0\", token: {secret: a}}\n", "secrets: {b: {env: A}}\nadmin: {listen: \"127.0.0.1:0\", token: {secret: b}}\n", "there is no secret \"a\" any more; keep it under secrets; or restart"},
+		"a header of before":  {"secrets: {a: {env: A}}\nplanner: {kind: llm, llm: {url: \"https://m\", model: m, header: {X: \"{secret:a}\"}}}\n", "data: d\n", "there is no secret \"a\" any more"},
+		"an empty file":       {open, "", "a2a-server.yaml: gates: all gates are gone; write them, or gates: [] if there are none any more"},
+		"only comments":       {open, "# data: d\n", "gates: all gates are gone"},
+		"gates without value": {open, "data: d\ngates:\n", "gates: all gates are gone"},
+		"no key gates":        {open, "data: d\n", "gates: all gates are gone"},
+		"no approve_tools":    {"approve_tools: [echo]\n", "data: d\n", "gates: all gates are gone"},
 	} {
 		_, _, err := config.Reload(config.Source{File: write(t, tc.after)}, load(t, config.Source{File: write(t, tc.before)}))
 		if err == nil || !strings.Contains(err.Error(), tc.want) {
@@ -70,4 +74,22 @@ func TestEmptyVariables(t *testing.T) {
 		t.Error(got)
 	}
 	load(t, config.Source{Environment: []string{"A2A_SERVER_POLICY_FILES=", "A2A_SERVER_PUBLIC_URL="}})
+}
+
+// What a reload takes and what it leaves are compared by their values, wherever they come from now.
+func TestReloadTakes(t *testing.T) {
+	t.Parallel()
+	gate := "gates:\n  - {tool: echo, action: deny}\n"
+	managed := write(t, gate)
+	for name, tc := range map[string]struct{ before, after string }{
+		"a planner that is not used":  {"planner: {kind: direct, llm: {url: \"https://m\", model: m}}\n", "data: d\n"},
+		"the last gate":               {gate, "gates: []\n"},
+		"gates that move to a file":   {gate, "policy: {files: [" + managed + "]}\ngates:\n"},
+		"sections without keys":       {"data: d\n", "auth: {keys: }\nplanner: {llm: }\n"},
+		"texts that look like logins": {"data: d\n", "agent: {name: \"acct://user@host\"}\ncard: {required_extensions: [\"acct://user@host\"]}\n"},
+	} {
+		if _, _, err := config.Reload(config.Source{File: write(t, tc.after)}, load(t, config.Source{File: write(t, tc.before)})); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 }

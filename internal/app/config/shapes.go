@@ -1,7 +1,6 @@
 package config
 
 import (
-	"fmt"
 	"reflect"
 	"regexp"
 	"slices"
@@ -13,7 +12,6 @@ import (
 	"a2a-server/internal/lists"
 	"a2a-server/internal/setting"
 	"a2a-server/internal/strictyaml"
-	"a2a-server/internal/suggest"
 	"a2a-server/internal/visible"
 )
 
@@ -216,18 +214,7 @@ var (
 		minItems maxItems uniqueItems minContains maxContains required minProperties maxProperties dependentRequired
 		examples deprecated readOnly writeOnly contentEncoding contentMediaType
 		$id $schema $ref $anchor $dynamicRef $dynamicAnchor $vocabulary $comment open mayBeMissing`))
-	// formats are the formats that are checked; others, such as int32, are words for the reader.
-	formats = strings.Fields(`date date-time time duration email hostname ipv4 ipv6 uri uri-reference uri-template iri iri-reference
-		uuid json-pointer relative-json-pointer regex file`)
 )
-
-// aFormat refuses a word that is close to a format that is checked: it is most likely misspelled.
-func aFormat(text string) error {
-	if hint := suggest.DidYouMean(text, "", formats); hint != "" && !slices.Contains(formats, text) {
-		return fmt.Errorf("%s is not a format that is checked%s", quote(text), hint)
-	}
-	return nil
-}
 
 // schemas reads the JSON Schemas of arguments.
 func schemas(n strictyaml.Node) map[string]any {
@@ -274,9 +261,6 @@ func schemaOf(n strictyaml.Node, depth int) any {
 			}
 			schema[k.Name] = all
 		default:
-			if k.Name == "format" {
-				readText(k.Value, aFormat)
-			}
 			if !slices.Contains(schemaKeywords, k.Name) && !strings.HasPrefix(k.Name, "x-") {
 				k.Unknown(schemaKeywords)
 			}
