@@ -45,7 +45,7 @@ func TestApproversByArguments(t *testing.T) {
 		t.Fatal(err)
 	}
 	before, _, _ := strings.Cut(string(config), "gates:")
-	rewrite(t, v.config.File, before)
+	rewrite(t, v.config.File, before+"gates: []\n")
 	for _, change := range []func(){func() { v.reload(t) }, func() { v.halt(t); v.instance = start(t, v.config) }} {
 		change()
 		v.want("bob", fails, client.Approve, http.StatusForbidden, refusal)

@@ -60,7 +60,7 @@ func Reload(s Source, running *Config) (merged *Config, restart []string, err er
 		return nil, nil, err
 	}
 	asks := func(c *Config) int { return len(AllGates(c)) + len(c.ApproveTools) }
-	if asks(running) > 0 && asks(l.config) == 0 && (l.blank || !l.given("gates")) {
+	if asks(running) > 0 && asks(l.config) == 0 && len(l.config.PolicyFiles) == 0 && (l.blank || !l.given("gates")) {
 		l.add(origin{layer: File, name: s.File}, "gates", "all gates are gone; write them, or gates: [] if there are none any more")
 	}
 	l.config, restart = reloaded(running, l.config)

@@ -83,6 +83,7 @@ func TestReloadTakes(t *testing.T) {
 	managed := write(t, gate)
 	for name, tc := range map[string]struct{ before, after string }{
 		"a planner that is not used":  {"planner: {kind: direct, llm: {url: \"https://m\", model: m}}\n", "data: d\n"},
+		"files without gates":         {gate, "policy: {files: [" + write(t, "gates: []\n") + "]}\n"},
 		"the last gate":               {gate, "gates: []\n"},
 		"gates that move to a file":   {gate, "policy: {files: [" + managed + "]}\ngates:\n"},
 		"sections without keys":       {"data: d\n", "auth: {keys: }\nplanner: {llm: }\n"},
