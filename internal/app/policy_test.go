@@ -166,7 +166,7 @@ func TestPolicyCheck(t *testing.T) {
 		c.write("rules.yaml", "gates:\n  - "+gate+"\n")
 		c.want(2, want, "policy", "check")
 	}
-	c.write("rules.yaml", "gates:\n  - {name: g, tool: \"*\", when: has(args.to), mask: [/to, /*, /region/x], hint: 'Pay {amount} {EUR to} {\"a\": 1}?'}\n")
+	c.write("rules.yaml", "gates:\n  - {name: g, tool: \"*\", when: has(args.to), mask: [/to, /*], hint: 'Pay {amount} {EUR to} {\"a\": 1}?'}\n")
 	c.want(0, "the policy has no problems", "policy", "check")
 	c.write("rules.yaml", "gates: [{name: g, tool: pay, when: \"has(args.region) && args.region == 'EU'\"}]\n")
 	c.want(0, "the policy has no problems", "policy", "check")
@@ -178,6 +178,62 @@ func TestPolicyCheck(t *testing.T) {
 	c.want(1, "has no effect: g, h have the last word about every call of its tools", "policy", "check")
 	c.write("rules.yaml", "gates: [{name: g, tool: paj}]\n")
 	c.want(2, `there is no tool "paj"; did you mean pay?`, "policy", "check")
+}
+
+// A mask is reported only where the schemas on the way to it leave nothing open.
+func TestPolicyCheckMask(t *testing.T) {
+	t.Parallel()
+	const a, b = "type: object, properties: {a: {type: string}}", "type: object, properties: {b: {type: string}}"
+	for _, test := range []struct {
+		schema, mask string
+		reported     bool
+	}{
+		{a, "/p/a", false},
+		{a, "/p/b", true},
+		{a, "/p/a/b", true},
+		{"title: P, additionalProperties: false, " + a, "/p/b", true},
+		{"type: object", "/p/b", false},
+		{"additionalProperties: true, " + a, "/p/b", false},
+		{"additionalProperties: {type: string}, " + a, "/p/b", false},
+		{"patternProperties: {^b: {type: string}}, " + a, "/p/b", false},
+		{"anyOf: [{" + b + "}], " + a, "/p/b", false},
+		{"allOf: [{properties: {a: {" + b + "}}}], type: object, properties: {a: {" + a + "}}", "/p/a/b", false},
+		{"oneOf: [{" + b + "}], " + a, "/p/b", false},
+		{"if: {" + a + "}, then: {" + b + "}, " + a, "/p/b", false},
+		{"dependentSchemas: {a: {" + b + "}}, " + a, "/p/b", false},
+		{"$ref: \"#/properties/q\", " + a, "/p/b", false},
+		{"type: array, items: {" + a + "}", "/p/*/a", false},
+		{"type: array, items: {" + a + "}", "/p/0/a", false},
+		{"type: array, items: {" + a + "}", "/p/*/b", true},
+		{"type: array, items: {" + a + "}", "/p/a", true},
+		{"type: array, prefixItems: [{" + b + "}], items: {" + a + "}", "/p/0/b", false},
+		{"type: array, contains: {" + b + "}, items: {" + a + "}", "/p/*/b", false},
+		{"type: [object, array], items: {" + b + "}, properties: {a: {type: string}}", "/p/0/b", false},
+	} {
+		c := withFile(t, "tools: [{ask: g, description: d, args: {p: {"+test.schema+"}, q: {"+b+"}}}]\n"+
+			"gates: [{tool: g, mask: ["+test.mask+"]}]\n")
+		if code, _, stderr := c.run(nil, "policy", "check"); strings.Contains(stderr, "mask reads "+test.mask) != test.reported || code > 1 {
+			t.Errorf("%s of {%s}: exit code %d, %q; want a report: %t", test.mask, test.schema, code, stderr, test.reported)
+		}
+	}
+}
+
+// A server or agent that is down may have the argument, unless the gate names its tools.
+func TestPolicyCheckMaskDown(t *testing.T) {
+	t.Parallel()
+	for _, down := range []string{
+		"mcp: down, command: [/bin/false], only: [read]",
+		"mcp: down, url: \"http://127.0.0.1:1/mcp\", networks: [127.0.0.1], only: [read]",
+		"agent: down, card: \"http://127.0.0.1:1/card\", networks: [127.0.0.1]",
+	} {
+		for gate, reported := range map[string]bool{`"*"`: false, `[pay, "down*"]`: false, "pay": true} {
+			c := withFile(t, "tools: [{ask: pay, description: d, args: {to: {type: string}}}, {"+down+"}]\n"+
+				"gates: [{name: g, tool: "+gate+", mask: [/token], hint: \"{token}?\"}]\n")
+			if _, _, stderr := c.run(nil, "policy", "check"); strings.Contains(stderr, "reads") != reported {
+				t.Errorf("%s, a gate of %s: %q; want a report: %t", down, gate, stderr, reported)
+			}
+		}
+	}
 }
 
 // When all callers are known, a gate that needs more people than may approve is reported: people of

@@ -164,17 +164,5 @@ func (s *State) Arguments(ctx context.Context, of string, by auth.Principal, pai
 	return tool.DecodeArgs(object)
 }
 
-// allTools returns the tools of all callers, as far as they are known, by their names.
-func (s *State) allTools(ctx context.Context) map[string]tool.Tool {
-	all := map[string]tool.Tool{}
-	l := newLister(tool.NewRegistry(slices.Concat(s.given, s.box.sets(true))...), s.agent, auth.Anonymous())
-	l.fill(ctx)
-	entries, _ := l.entries()
-	for _, e := range entries {
-		all[e.Tool.Name()] = e.Tool
-	}
-	return all
-}
-
 // sorted returns the keys of a map in their order.
 func sorted[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }

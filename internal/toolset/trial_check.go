@@ -19,7 +19,13 @@ import (
 // conditions that fail because they read an argument that may be missing. It lists the tools.
 // The error keeps a server from starting.
 func (s *State) CheckPolicy(ctx context.Context) (problems []string, _ error) {
-	c := checking{State: s, tools: s.allTools(ctx)}
+	l := newLister(tool.NewRegistry(slices.Concat(s.given, s.box.sets(true))...), s.agent, auth.Anonymous())
+	l.fill(ctx)
+	entries, down := l.entries()
+	c := checking{State: s, tools: map[string]tool.Tool{}, down: down}
+	for _, e := range entries {
+		c.tools[e.Tool.Name()] = e.Tool
+	}
 	every := lists.Map(sorted(c.tools), func(name string) tool.Tool { return c.tools[name] })
 	unknown, err := checkGates(s.policy, s.gates, every, false /* dynamic */)
 	if err != nil {
@@ -45,10 +51,11 @@ func (s *State) CheckPolicy(ctx context.Context) (problems []string, _ error) {
 // checking is a run of CheckPolicy.
 type checking struct {
 	*State
-	tools    map[string]tool.Tool
-	known    map[string]bool  // roles that a caller may get
-	anyRole  bool             // and any other
-	people   []auth.Principal // all callers; nil: others may come
+	tools    map[string]tool.Tool // of all callers
+	down     error                // why there may be more tools
+	known    map[string]bool      // roles that a caller may get
+	anyRole  bool                 // and any other
+	people   []auth.Principal     // all callers; nil: others may come
 	problems []string
 }
 
@@ -239,10 +246,12 @@ func (c *checking) readsOf(i int, key string, of *condition.Condition, effect st
 			continue
 		}
 		for _, r := range of.Reads() {
-			switch why := missing(tool.ToDefinition(c.tools[name]).Parameters, r); why {
+			switch why := c.missing(name, r); why {
 			case "":
 			case noArgument:
-				c.at(i, misnamed, key, r, name, name)
+				if c.missing(name, condition.Read{Path: r.Path[:len(r.Path)-1]}) != noArgument { // else that is reported
+					c.at(i, misnamed, key, r, name, name)
+				}
 			default:
 				c.at(i, "%s reads %s, which %s of %s; without it the condition fails, and %s; write has(%s) && before it", key, r, why, name, effect, r)
 			}
@@ -253,22 +262,15 @@ func (c *checking) readsOf(i int, key string, of *condition.Condition, effect st
 // misnamed is the problem with an argument that a key of a gate reads, of a tool.
 const misnamed = "%s reads %s, which is no argument of %s: correct the name ('a2a-server tools show %s' lists them)"
 
-// lacks looks for a tool of gate i that may have a place in its arguments.
+// lacks looks for a tool of gate i that may have a place in its arguments. A tool that cannot be listed may.
 func (c *checking) lacks(i int, p approval.Place) {
 	g := c.policy.Gates()[i]
+	unlisted := func(pattern string) bool { return c.tools[pattern] == nil }
 	names := slices.DeleteFunc(sorted(c.tools), func(name string) bool { return !g.Matches(name) })
-	for _, name := range names {
-		known := true
-		for k := range p.Path {
-			known = known && missing(tool.ToDefinition(c.tools[name]).Parameters, condition.Read{Path: p.Path[:k+1]}) != noArgument
-		}
-		if known {
-			return
-		}
-	}
-	switch len(names) {
-	case 0: // checkGates has said so
-	case 1:
+	may := func(name string) bool { return c.missing(name, condition.Read{Path: p.Path}) != noArgument }
+	switch {
+	case len(names) == 0, c.down != nil && slices.ContainsFunc(g.Patterns(), unlisted), slices.ContainsFunc(names, may):
+	case len(names) == 1:
 		c.at(i, misnamed, p.Key, p.Text, names[0], names[0])
 	default:
 		c.at(i, misnamed, p.Key, p.Text, "any of its tools", names[0])
@@ -278,34 +280,42 @@ func (c *checking) lacks(i int, p approval.Place) {
 // noArgument is why an argument is missing that the schema does not have. To look first helps nobody.
 const noArgument = "is no argument"
 
-// missing returns why an argument may be missing by a schema; "": it is there, or the condition
-// looks first, or the schema does not say.
-func missing(schema map[string]any, r condition.Read) string {
+// missing returns why an argument of a tool may be missing by its schema; "": it is there, or the
+// condition looks first, or the schema does not say.
+func (c *checking) missing(from string, r condition.Read) string {
 	if r.Checked {
 		return ""
 	}
+	schema, simple := tool.ToDefinition(c.tools[from]).Parameters, true // simple: all schemas on the way are plain
 	for i, name := range r.Path {
-		properties, ok := schema["properties"].(map[string]any)
-		if elements, are := schema["items"].(map[string]any); are && !ok {
-			schema = elements
-			continue
-		}
-		if !ok || name == "*" {
-			return ""
-		}
+		simple = simple && plain(schema)
+		properties, _ := schema["properties"].(map[string]any)
 		property, known := properties[name]
-		if i < len(r.Path)-1 {
-			schema, _ = property.(map[string]any)
-			continue
+		if schema["type"] == "array" && strings.Trim(name, "*0123456789") == "" {
+			property, known = schema["items"], true
 		}
 		switch {
+		case !known && (!simple || name == "*"):
+			return ""
 		case !known:
 			return noArgument
-		case !slices.Contains(lists.Strings(schema["required"]), name):
+		case i == len(r.Path)-1 && !slices.Contains(lists.Strings(schema["required"]), name):
 			return "is an optional argument"
 		}
+		schema, _ = property.(map[string]any)
 	}
 	return ""
+}
+
+// plainKeys are keywords beside which only properties and items say what a schema has below it.
+var plainKeys = strings.Fields("type properties items required title description default examples minItems maxItems uniqueItems $schema $id $comment $defs definitions")
+
+// plain reports whether a schema has no other keyword, and says what it has below it.
+func plain(schema map[string]any) bool {
+	_, single := schema["type"].(string)
+	return single && (schema["type"] != "object" || schema["properties"] != nil) && !slices.ContainsFunc(sorted(schema), func(key string) bool {
+		return !slices.Contains(plainKeys, key) && (key != "additionalProperties" || schema[key] != false)
+	})
 }
 
 // needs looks for approvals that nobody could give: gates that always ask together about a
