@@ -18,7 +18,4 @@ type Leases interface {
 // a backend of a single process, it also ends when a later handle is made: the file's lock, or the
 // memory, keeps other processes out, so any other epoch is of a process that is gone, or was
 // replaced.
-type Lease struct {
-	Held  bool
-	Until Millis // when it ends unless the instance renews it; 0: with the process of the instance
-}
+type Lease struct{ Held bool }

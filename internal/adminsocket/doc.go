@@ -4,9 +4,6 @@ package adminsocket
 
 import "errors"
 
-// Name is the name of the socket in the data folder.
-const Name = "admin.sock"
-
 // ErrListening says that a server has the socket.
 var ErrListening = errors.New("another server listens on")
 

@@ -43,7 +43,7 @@ func deep(t *testing.T) string {
 func TestSocket(t *testing.T) {
 	t.Parallel()
 	for name, folder := range map[string]string{"short": t.TempDir(), "long": deep(t)} {
-		path := filepath.Join(folder, Name)
+		path := filepath.Join(folder, "admin.sock")
 		left(t, path)
 		s, err := Listen(path, 0)
 		if err != nil {
@@ -71,7 +71,7 @@ func TestSocket(t *testing.T) {
 func TestModeOfASocketThatIsMade(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	path := filepath.Join(folder, Name)
+	path := filepath.Join(folder, "admin.sock")
 	done := make(chan struct{})
 	var watching sync.WaitGroup
 	watching.Go(func() {
@@ -103,7 +103,7 @@ func TestModeOfASocketThatIsMade(t *testing.T) {
 func TestSocketIsNotReplaced(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	path := filepath.Join(folder, Name)
+	path := filepath.Join(folder, "admin.sock")
 	for name, put := range map[string]func() error{
 		"a file":              func() error { return os.WriteFile(path, []byte("mine"), 0o600) },
 		"a folder":            func() error { return os.Mkdir(path, 0o700) },
@@ -165,7 +165,7 @@ func TestSocketIsNotReplaced(t *testing.T) {
 // Of many servers that start at once, on what another has left, one has the socket.
 func TestServersThatStartAtOnce(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), Name)
+	path := filepath.Join(t.TempDir(), "admin.sock")
 	left(t, path)
 	var mu sync.Mutex
 	var made []net.Listener
@@ -190,10 +190,10 @@ func TestServersThatStartAtOnce(t *testing.T) {
 
 func TestSocketThatCannotBeMade(t *testing.T) {
 	t.Parallel()
-	if _, err := Listen(filepath.Join(t.TempDir(), "none", Name), 0); err == nil {
+	if _, err := Listen(filepath.Join(t.TempDir(), "none", "admin.sock"), 0); err == nil {
 		t.Error("a socket was made in a folder that does not exist")
 	}
-	if _, err := Dial(context.Background(), filepath.Join(deep(t), Name)); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := Dial(context.Background(), filepath.Join(deep(t), "admin.sock")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a long name that does not exist: %v", err)
 	}
 }
@@ -219,7 +219,7 @@ func TestDialTrusts(t *testing.T) {
 	}
 	for path, want := range map[string]string{
 		foreign: want, shared: "cannot be trusted", stale: "connection refused",
-		filepath.Join(folder, Name): "no such file", filepath.Join(deep(t), Name): "no such file",
+		filepath.Join(folder, "admin.sock"): "no such file", filepath.Join(deep(t), "admin.sock"): "no such file",
 	} {
 		if c, err := Dial(t.Context(), path); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Dial(%s) = %v, %v, want %q", path, c, err, want)

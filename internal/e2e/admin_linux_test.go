@@ -69,7 +69,7 @@ func short(t *testing.T, path string) string {
 }
 
 // socketPath returns the path of a server's socket.
-func socketPath(c a2aserver.Config) string { return filepath.Join(c.Set["data"], adminsocket.Name) }
+func socketPath(c a2aserver.Config) string { return filepath.Join(c.Set["data"], "admin.sock") }
 
 // socketOf returns a client of a server's socket, which does not repeat itself.
 func socketOf(c a2aserver.Config) *client.Client {

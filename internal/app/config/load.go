@@ -294,26 +294,23 @@ func (l *loader) environment(environ []string) {
 		keys[Key{Name: k.name}.Variable()] = k.name
 	}
 	known := slices.Sorted(maps.Keys(keys))
-	var services []string // as Kubernetes names them
-	for _, line := range environ {
-		if name, link, _ := strings.Cut(line, "_PORT="); strings.HasPrefix(name+"_", prefix) && serviceLink.MatchString(link) {
-			services = append(services, name)
-		}
-	}
 	for _, line := range environ {
 		name, text, ok := strings.Cut(line, "=")
 		if !ok || !strings.HasPrefix(name, prefix) || slices.Contains(notSettings, name) {
 			continue
 		}
-		key, ok := keys[name]
-		if !ok && slices.ContainsFunc(services, func(s string) bool {
-			more, is := strings.CutPrefix(name, s)
-			return is && serviceVariable.MatchString(more)
-		}) {
-			continue
+		if key, ok := keys[name]; ok || !ofService(name, environ) {
+			l.give(origin{layer: Environment, name: visible.Line(name)}, key, text, "setting", known)
 		}
-		l.give(origin{layer: Environment, name: visible.Line(name)}, key, text, "setting", known)
 	}
+}
+
+func ofService(name string, environ []string) bool {
+	return slices.ContainsFunc(environ, func(line string) bool {
+		service, link, _ := strings.Cut(line, "_PORT=")
+		more, is := strings.CutPrefix(name, service)
+		return is && serviceLink.MatchString(link) && serviceVariable.MatchString(more)
+	})
 }
 
 // Kubernetes tells every container about every service of its namespace, by variables that begin with the

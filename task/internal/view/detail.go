@@ -17,8 +17,7 @@ const (
 	outline            // the ids, and the newest state and time; it must not be shown
 )
 
-// Omitted is the metadata key of a task that lists the parts left out of a response because it
-// was too large: "artifacts", "history" or both. GetTask returns the whole task.
+// Omitted is [task.Omitted].
 const Omitted = "urn:a2a-server:omitted"
 
 // Keeps reports whether the View has the history and, if wanted, the artifacts.
