@@ -114,7 +114,7 @@ type Config struct {
 // names, such as a file of instructions.
 var ErrConfig = config.ErrUnusable
 
-// source returns where the configuration is read.
+// source returns where the configuration is read from.
 func (c *Config) source() config.Source {
 	return config.Source{File: c.File, Environment: c.Environment, Flags: c.Set, Authenticated: c.Authenticator != nil || c.NoListen, Callers: c.Authenticator != nil}
 }

@@ -58,14 +58,10 @@ func (f *Folders) Check() error {
 }
 
 func openRoot(folder string) (*os.Root, error) {
-	info, err := os.Stat(folder)
-	if err == nil && !info.IsDir() { // to open a pipe would wait for its writer
-		err = &fs.PathError{Op: "open", Path: folder, Err: syscall.ENOTDIR}
+	if info, err := os.Stat(folder); err == nil && !info.IsDir() { // opening a pipe waits for its writer
+		return nil, fmt.Errorf("open the folder that is searched: %s is not a directory", folder)
 	}
-	var root *os.Root
-	if err == nil {
-		root, err = os.OpenRoot(folder)
-	}
+	root, err := os.OpenRoot(folder)
 	if err != nil {
 		return nil, fmt.Errorf("open the folder that is searched: %w", err)
 	}

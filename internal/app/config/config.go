@@ -168,29 +168,27 @@ const IgnoreDeclared = "ignore"
 // FailCall is the ProviderError of a server in which an error of a provider fails the call.
 const FailCall = "fail"
 
-// reloaded returns c with the values in next of the keys that a running server reads again, and the names of
-// other keys whose values differ in next.
+// reloaded returns the results of [Reload] for a running c, before they are checked.
 func reloaded(c, next *Config) (merged *Config, restart []string) {
 	m := *c
 	m.fileGates, m.Tools.Given, m.origins = next.fileGates, next.Tools.Given, maps.Clone(next.origins)
-	after := keysOf(next)
-	for i, k := range keysOf(&m) {
-		if k.tagged("reload") {
+	keys, after := keysOf(&m), keysOf(next)
+	for i, k := range keys {
+		switch {
+		case k.tagged("reload"):
 			k.field.Set(after[i].field)
-			continue
-		}
-		if !sameValue(k, after[i]) {
+		case !sameValue(k, after[i]):
 			restart = append(restart, k.name)
 		}
-		below := func(path string, _ origin) bool {
-			rest, is := strings.CutPrefix(path, k.name)
-			return is && (rest == "" || rest[0] == '.' || rest[0] == '[')
-		}
-		maps.DeleteFunc(m.origins, below)
-		for path, at := range c.origins {
-			if below(path, at) {
-				m.origins[path] = at
-			}
+	}
+	stays := func(path string, _ origin) bool {
+		name, _, _ := strings.Cut(path, "[")
+		return slices.ContainsFunc(keys, func(k key) bool { return !k.tagged("reload") && strings.HasPrefix(name+".", k.name+".") })
+	}
+	maps.DeleteFunc(m.origins, stays)
+	for path, at := range c.origins {
+		if stays(path, at) {
+			m.origins[path] = at
 		}
 	}
 	return &m, restart

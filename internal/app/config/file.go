@@ -44,6 +44,7 @@ func (l *loader) mapping(n strictyaml.Node, keys []key, prefix, what, more strin
 	for _, m := range members {
 		section, name, dotted := strings.Cut(m.Name, ".")
 		m.Name = prefix + m.Name
+		below := keysBelow(keys, m.Name)
 		k, isKey := find(keys, m.Name)
 		switch {
 		case isKey && dotted:
@@ -52,22 +53,26 @@ func (l *loader) mapping(n strictyaml.Node, keys []key, prefix, what, more strin
 			m.Key.Add("is a key of %s; remove it", k.elsewhere)
 		case isKey:
 			l.member(k, m)
-		case !slices.ContainsFunc(keys, func(k key) bool { return strings.HasPrefix(k.name, m.Name+".") }):
+		case len(below) == 0:
 			m.Unknown(names(keys))
 		case m.Value.Null(): // all of its keys are commented out
-		case slices.ContainsFunc(keys, func(k key) bool { return k.secret() && strings.HasPrefix(k.name, m.Name+".") }) &&
-			!slices.ContainsFunc(keys, func(k key) bool {
-				return slices.ContainsFunc(m.Value.Names(), func(name string) bool { return strings.HasPrefix(k.name+".", m.Name+"."+name+".") })
-			}):
+		case slices.ContainsFunc(below, key.secret) && !slices.ContainsFunc(m.Value.Names(), func(name string) bool {
+			return len(keysBelow(below, m.Name+"."+name)) > 0
+		}):
 			l.mapping(m.Value.Withheld(), keys, m.Name+".", "keys below it", "")
 		default:
 			l.mapping(m.Value, keys, m.Name+".", "keys below it", "")
 		}
 	}
 	if ok && prefix == "" && n.Path() != "" {
-		l.complete(n, keys)
+		l.complete(n, slices.DeleteFunc(slices.Clone(keys), func(k key) bool { return k.elsewhere != "" }))
 	}
 	return ok
+}
+
+// keysBelow returns the keys of a section, or the key itself.
+func keysBelow(keys []key, name string) []key {
+	return slices.DeleteFunc(slices.Clone(keys), func(k key) bool { return !strings.HasPrefix(k.name+".", name+".") })
 }
 
 // complete checks that an entry has the keys that it and its keys need, and makes its paths absolute.

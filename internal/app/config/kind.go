@@ -87,7 +87,8 @@ func (t *Tool) elsewhere() (all []key) {
 	for _, k := range fieldsOf(t, "", reflect.ValueOf(t).Elem()) {
 		if _, has := find(slices.Concat(own, all), k.name); !has && !slices.Contains(Kinds(), Kind(k.name)) {
 			kind, _, _ := strings.Cut(k.tag.Get("kinds"), " ")
-			all = append(all, key{name: k.name, elsewhere: fmt.Sprintf("%s tools, not of %s tools", kind, t.Kind)})
+			k.elsewhere = fmt.Sprintf("%s tools, not of %s tools", kind, t.Kind)
+			all = append(all, k)
 		}
 	}
 	return all

@@ -65,11 +65,11 @@ func Reload(s Source, running *Config) (merged *Config, restart []string, err er
 	}
 	l.config, restart = reloaded(running, l.config)
 	l.keys = keysOf(l.config)
-	l.references = append(l.references, l.restartSecrets)
+	l.restartSecrets()
 	if err := l.verify(); err != nil {
 		for i := range err.Problems {
-			if p := &err.Problems[i]; len(restart) > 0 {
-				p.Problem += "; or restart the server: until then these stay as they were: " + strings.Join(restart, " ")
+			if len(restart) > 0 {
+				err.Problems[i].Problem += "; or restart the server: until then these stay as they were: " + strings.Join(restart, " ")
 			}
 		}
 		return nil, nil, err
@@ -77,7 +77,7 @@ func Reload(s Source, running *Config) (merged *Config, restart []string, err er
 	return l.config, restart, nil
 }
 
-// restartSecrets checks the references to secrets of the keys that need a restart.
+// restartSecrets notes the references to secrets of the keys that need a restart.
 func (l *loader) restartSecrets() {
 	for _, k := range l.keys {
 		var names []string
@@ -88,12 +88,13 @@ func (l *loader) restartSecrets() {
 			names = lists.Map(v, func(o OIDC) string { return o.ClientSecret.Secret })
 		case map[string]string:
 			for _, text := range v {
-				names = append(names, lists.Map(secretIn.FindAllStringSubmatch(text, -1), func(m []string) string { return m[1] })...)
+				names = append(names, lists.Map(secretsIn(text), func(m []string) string { return m[1] })...)
 			}
 		}
 		for _, name := range names {
-			_, known := l.config.Secrets[name]
-			l.refuse(name != "" && !known, k.name, "there is no secret %s any more; keep it under secrets", quote(name))
+			if name != "" {
+				l.reference(name, func(format string, args ...any) { l.at(k.name, format, args...) })
+			}
 		}
 	}
 }

@@ -45,8 +45,8 @@ func TestReloadRefuses(t *testing.T) {
 		"for without auth":    {open, keys + "tools:\n  - {builtin: demo, for: {callers: [\"key:alice\"]}}\n", "no caller could use these tools"},
 		"nobody who decides":  {open, keys + "gates:\n  - {tool: echo, four_eyes: true}\n", "no caller could decide"},
 		"a shorter deadline":  {open, "data: d\ndeadlines: {expires: 500h}\ngates:\n  - {tool: echo, remind: 400h}\n", "a2a-server.yaml:4:26: gates[0].remind: is not before the deadline of 168h"},
-		"a secret of before":  {"secrets: {a: {env: A}}\nadmin: {listen: \"127.0.0.1:0\", token: {secret: a}}\n", "secrets: {b: {env: A}}\nadmin: {listen: \"127.0.0.1:0\", token: {secret: b}}\n", "there is no secret \"a\" any more; keep it under secrets; or restart"},
-		"a header of before":  {"secrets: {a: {env: A}}\nplanner: {kind: llm, llm: {url: \"https://m\", model: m, header: {X: \"{secret:a}\"}}}\n", "data: d\n", "there is no secret \"a\" any more"},
+		"a secret of before":  {"secrets: {a: {env: A}}\nadmin: {listen: \"127.0.0.1:0\", token: {secret: a}}\n", "secrets: {b: {env: A}}\nadmin: {listen: \"127.0.0.1:0\", token: {secret: b}}\n", "admin.token: there is no secret \"a\""},
+		"a header of before":  {"secrets: {a: {env: A}}\nplanner: {kind: llm, llm: {url: \"https://m\", model: m, header: {X: \"{secret:a}\"}}}\n", "data: d\n", "planner.llm.header: there is no secret \"a\""},
 		"an empty file":       {open, "", "a2a-server.yaml: gates: all gates are gone; write them, or gates: [] if there are none any more"},
 		"only comments":       {open, "# data: d\n", "gates: all gates are gone"},
 		"gates without value": {open, "data: d\ngates:\n", "gates: all gates are gone"},
@@ -84,6 +84,7 @@ func TestReloadTakes(t *testing.T) {
 	for name, tc := range map[string]struct{ before, after string }{
 		"a planner that is not used":  {"planner: {kind: direct, llm: {url: \"https://m\", model: m}}\n", "data: d\n"},
 		"files without gates":         {gate, "policy: {files: [" + write(t, "gates: []\n") + "]}\n"},
+		"braces around no secret":     {"planner: {kind: llm, llm: {url: \"https://m\", model: m, header: {X: \"{{secret:a}}\"}}}\n", "data: d\n"},
 		"the last gate":               {gate, "gates: []\n"},
 		"gates that move to a file":   {gate, "policy: {files: [" + managed + "]}\ngates:\n"},
 		"sections without keys":       {"data: d\n", "auth: {keys: }\nplanner: {llm: }\n"},

@@ -115,10 +115,15 @@ func (l *loader) reference(name string, add func(format string, args ...any)) {
 	})
 }
 
+// secretsIn returns the references to secrets in a text with placeholders, with their names.
+func secretsIn(text string) [][]string {
+	return secretIn.FindAllStringSubmatch(strings.NewReplacer("{{", "", "}}", "").Replace(text), -1)
+}
+
 // template checks the references to secrets in a text with placeholders, in which {{ and }}
 // stand for braces. why says why there may be none; "": there may be some.
 func (l *loader) template(n strictyaml.Node, text, why string) {
-	for _, m := range secretIn.FindAllStringSubmatch(strings.NewReplacer("{{", "", "}}", "").Replace(text), -1) {
+	for _, m := range secretsIn(text) {
 		switch {
 		case why != "":
 			n.Add("%s is not allowed here: %s", quote(m[0]), why)

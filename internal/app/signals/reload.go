@@ -13,8 +13,8 @@ import (
 // patience is how long a shutdown waits for a reload: a file of a dead mount may never be read.
 const patience = 5 * time.Second
 
-// ReloadOn reloads each time that a signal arrives, also while an earlier reload takes its time, until the returned
-// function is called, which waits a while for reloads that have begun.
+// ReloadOn reloads each time that a signal arrives, also during an earlier reload, until the returned function
+// is called, which waits a while for them.
 func ReloadOn(ctx context.Context, signals chan os.Signal, reload func() error, log zerolog.Logger) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
