@@ -102,6 +102,12 @@ class Reader {
     throw new Error(`${button} is too early each time, at ${await this.url()}`);
   }
 
+  // press presses an element of a page that is complete: before, its script may move what it presses.
+  async press(css) {
+    await this.until(() => document.readyState === 'complete');
+    await this.click(css);
+  }
+
   async follow(path) {
     await this.open('/ui/about?before');
     await this.run((to) => { location.href = to; }, path);
@@ -135,7 +141,7 @@ class PlaywrightReader extends Reader {
 
   evaluate(f, ...args) { return this.page.evaluate(`(${f})(...${JSON.stringify(args)})`); }
 
-  press(css) { const it = this.page.locator(css).first(); return this.touch ? it.tap() : it.click(); }
+  click(css) { const it = this.page.locator(css).first(); return this.touch ? it.tap() : it.click(); }
 
   pressAt(x, y) { return this.touch ? this.page.touchscreen.tap(x, y) : this.page.mouse.click(x, y); }
 
@@ -170,7 +176,7 @@ class WebDriverReader extends Reader {
 
   evaluate(f, ...args) { return this.driver.executeScript(`return (${f})(...arguments)`, ...args); }
 
-  press(css) { return this.driver.findElement(By.css(css)).click(); }
+  click(css) { return this.driver.findElement(By.css(css)).click(); }
 
   pressAt(x, y) { return this.driver.actions().move({ x: Math.round(x), y: Math.round(y), origin: Origin.VIEWPORT }).click().perform(); }
 
