@@ -25,7 +25,7 @@ KILLS := ^TestKilled
 define WITHOUT_RACE
 starts no goroutine: ./a2a/internal/jsonrpc ./a2a/internal/wire ./a2a/v03 ./approval ./auth ./auth/mtls ./auth/peer ./auth/proxy
 starts no goroutine: ./internal/app/approvals ./internal/app/config ./internal/app/display ./internal/app/tasks ./internal/crashpoint ./internal/egress
-starts no goroutine: ./internal/failure ./internal/golden ./internal/limits ./internal/privatefile ./internal/setting ./internal/strictjson ./internal/strictyaml
+starts no goroutine: ./task/failure ./internal/golden ./internal/limits ./internal/privatefile ./internal/setting ./internal/strictjson ./internal/strictyaml
 starts no goroutine: ./internal/suggest ./internal/visible ./task ./task/internal/event ./task/internal/fold ./task/internal/output ./task/internal/rules
 starts no goroutine: ./task/internal/view ./task/planner/direct ./tool/approvaltool ./tool/builtin ./tool/controltool
 starts no goroutine: ./tool/functiontool ./tool/openapitoolset ./tool/toolconfirmation
@@ -42,8 +42,8 @@ export WITHOUT_RACE
 without_race = printf '%s\n' "$$WITHOUT_RACE" | sed 's/.*: //' | tr ' ' '\n' | grep '^$(1)'
 
 # What is linked and run within 30 s; a result whose code and files are unchanged is not made again.
-FAST := ./a2a/dialect ./a2a/internal/... ./a2a/operation ./approval ./approval/condition ./auth/... ./internal/deptest ./internal/golden ./internal/strictjson \
-	./internal/visible ./store ./store/memstore ./task ./task/engine ./task/internal/... ./task/planner/direct ./tool ./tool/confirm ./tool/functiontool
+FAST := ./approval/dialect ./a2a/internal/... ./a2a/operation ./approval ./approval/condition ./auth/... ./internal/deptest ./internal/golden ./internal/strictjson \
+	./internal/visible ./store ./store/memstore ./task ./task/engine ./task/internal/... ./task/planner/direct ./tool ./approval/confirm ./tool/functiontool
 
 # Modules of their own, so that the dependencies of third-party clients are not every user's
 # dependencies. The first builds the program and drives it with them; deploy runs it as operators

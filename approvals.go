@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"a2a-server/a2a"
-	"a2a-server/approval/api"
 	"a2a-server/auth"
 	"a2a-server/auth/peer"
 	"a2a-server/internal/adminsocket"
@@ -18,6 +17,7 @@ import (
 	"a2a-server/internal/debugapi"
 	"a2a-server/internal/httpd"
 	"a2a-server/task/engine"
+	"a2a-server/task/inbox/api"
 )
 
 // makeAPI makes the approvals API.

@@ -3,8 +3,8 @@ package a2aserver
 import (
 	"fmt"
 
-	"a2a-server/approval/web"
 	"a2a-server/internal/demo"
+	"a2a-server/task/inbox/web"
 	"a2a-server/tool"
 )
 

@@ -6,10 +6,10 @@ import (
 	"strings"
 
 	"a2a-server/a2a"
-	"a2a-server/approval/api"
-	"a2a-server/approval/web"
-	"a2a-server/approval/web/signin"
 	"a2a-server/internal/httpd"
+	"a2a-server/task/inbox/api"
+	"a2a-server/task/inbox/web"
+	"a2a-server/task/inbox/web/signin"
 )
 
 // newServer returns the HTTP server: HTTP/1, and HTTP/2 also without TLS, for clients that use it with

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"sync"
 
-	"a2a-server/approval/web"
 	"a2a-server/auth"
 	"a2a-server/client"
 	"a2a-server/internal/app/config"
@@ -18,6 +17,7 @@ import (
 	"a2a-server/internal/toolset"
 	"a2a-server/store"
 	"a2a-server/task"
+	"a2a-server/task/inbox/web"
 	"a2a-server/task/notify"
 )
 

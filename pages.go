@@ -15,15 +15,15 @@ import (
 	"github.com/google/uuid"
 
 	"a2a-server/a2a"
-	"a2a-server/a2a/dialect"
-	"a2a-server/approval/api"
-	"a2a-server/approval/web"
-	"a2a-server/approval/web/signin"
+	"a2a-server/approval/dialect"
 	"a2a-server/auth"
 	"a2a-server/internal/app/config"
 	"a2a-server/internal/httpd"
 	"a2a-server/internal/toolset"
 	"a2a-server/task/engine"
+	"a2a-server/task/inbox/api"
+	"a2a-server/task/inbox/web"
+	"a2a-server/task/inbox/web/signin"
 	"a2a-server/tool"
 )
 

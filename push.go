@@ -18,7 +18,6 @@ import (
 
 	"a2a-server/a2a/operation"
 	v03 "a2a-server/a2a/v03"
-	"a2a-server/approval/api"
 	"a2a-server/auth"
 	"a2a-server/client"
 	"a2a-server/internal/app/config"
@@ -27,6 +26,7 @@ import (
 	"a2a-server/internal/tlsfiles"
 	"a2a-server/store"
 	"a2a-server/task"
+	"a2a-server/task/inbox/api"
 	"a2a-server/task/outbox"
 	"a2a-server/task/push"
 )

@@ -17,10 +17,8 @@ import (
 	"github.com/rs/zerolog"
 
 	"a2a-server/a2a"
-	"a2a-server/a2a/dialect"
 	"a2a-server/a2a/operation"
-	"a2a-server/approval/api"
-	"a2a-server/approval/web/signin"
+	"a2a-server/approval/dialect"
 	"a2a-server/auth"
 	"a2a-server/auth/apikey"
 	"a2a-server/auth/directory"
@@ -33,6 +31,8 @@ import (
 	"a2a-server/internal/toolset"
 	"a2a-server/task"
 	"a2a-server/task/engine"
+	"a2a-server/task/inbox/api"
+	"a2a-server/task/inbox/web/signin"
 	"a2a-server/task/notify"
 	"a2a-server/tool/searchtool"
 )

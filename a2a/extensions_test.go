@@ -10,8 +10,8 @@ import (
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 
 	"a2a-server/a2a/agentcard"
-	"a2a-server/a2a/dialect"
 	"a2a-server/a2a/operation"
+	"a2a-server/approval/dialect"
 	"a2a-server/auth"
 	"a2a-server/task/engine"
 )

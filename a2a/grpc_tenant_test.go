@@ -15,8 +15,8 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 
 	"a2a-server/a2a"
-	"a2a-server/a2a/dialect"
 	"a2a-server/a2a/operation"
+	"a2a-server/approval/dialect"
 	"a2a-server/auth"
 	"a2a-server/store/storetest"
 	"a2a-server/task/engine"

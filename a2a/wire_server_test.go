@@ -18,9 +18,9 @@ import (
 
 	"a2a-server/a2a"
 	"a2a-server/a2a/agentcard"
-	"a2a-server/a2a/dialect"
 	"a2a-server/a2a/operation"
 	"a2a-server/approval"
+	"a2a-server/approval/dialect"
 	"a2a-server/auth"
 	"a2a-server/internal/httpd"
 	"a2a-server/store"

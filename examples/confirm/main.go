@@ -15,8 +15,8 @@ import (
 	"syscall"
 
 	a2aserver "a2a-server"
+	"a2a-server/approval/confirm"
 	"a2a-server/tool"
-	"a2a-server/tool/confirm"
 	"a2a-server/tool/functiontool"
 )
 

@@ -12,7 +12,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
-	"a2a-server/a2a/dialect"
+	"a2a-server/approval/dialect"
 	"a2a-server/client"
 	"a2a-server/internal/app/cli"
 	"a2a-server/internal/app/remote"

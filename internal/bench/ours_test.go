@@ -10,8 +10,8 @@ import (
 	"github.com/rs/zerolog"
 
 	"a2a-server/a2a"
-	"a2a-server/a2a/dialect"
 	"a2a-server/a2a/operation"
+	"a2a-server/approval/dialect"
 	"a2a-server/store"
 	"a2a-server/store/boltstore"
 	"a2a-server/store/memstore"

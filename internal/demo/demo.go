@@ -7,7 +7,7 @@ import (
 
 	"a2a-server/approval"
 	"a2a-server/approval/condition"
-	"a2a-server/approval/web"
+	"a2a-server/task/inbox/web"
 	"a2a-server/task/planner/direct"
 	"a2a-server/tool"
 )

@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 
+	"a2a-server/a2a/agenttool"
 	"a2a-server/internal/app/config"
 	"a2a-server/tool"
-	"a2a-server/tool/agenttool"
 	"a2a-server/tool/controltool"
 )
 

@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"a2a-server/approval"
-	"a2a-server/approval/web"
 	"a2a-server/internal/app/config"
 	"a2a-server/internal/visible"
+	"a2a-server/task/inbox/web"
 )
 
 // Text returns e for people.

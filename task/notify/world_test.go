@@ -14,8 +14,8 @@ import (
 	"github.com/rs/zerolog"
 	"go.uber.org/goleak"
 
-	"a2a-server/a2a/dialect"
 	"a2a-server/approval"
+	"a2a-server/approval/dialect"
 	"a2a-server/auth"
 	"a2a-server/internal/testlog"
 	"a2a-server/store"

@@ -19,7 +19,7 @@ import (
 	"github.com/rs/zerolog"
 	"go.uber.org/goleak"
 
-	"a2a-server/a2a/dialect"
+	"a2a-server/approval/dialect"
 	"a2a-server/auth"
 	"a2a-server/store"
 	"a2a-server/store/boltstore"

@@ -12,10 +12,10 @@ import (
 	"unicode/utf8"
 
 	"a2a-server/approval"
-	"a2a-server/internal/failure"
 	"a2a-server/internal/httpd"
 	"a2a-server/internal/strictjson"
 	"a2a-server/internal/visible"
+	"a2a-server/task/failure"
 )
 
 // Error is an error as every binding sends it.

@@ -10,8 +10,8 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/google/go-cmp/cmp"
 
-	"a2a-server/a2a/dialect"
 	"a2a-server/approval"
+	"a2a-server/approval/dialect"
 )
 
 // TestDialectsAreUnderstood says each decision in each dialect that can say it, and

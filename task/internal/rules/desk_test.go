@@ -11,8 +11,8 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/google/go-cmp/cmp"
 
-	"a2a-server/a2a/dialect"
 	"a2a-server/approval"
+	"a2a-server/approval/dialect"
 	"a2a-server/auth"
 	"a2a-server/store"
 	"a2a-server/task"
