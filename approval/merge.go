@@ -76,13 +76,10 @@ func mergeTerms(all []Terms, asked [][]Need, onExpiry OnExpiry) Terms {
 		if (x.Expires > 0 || x.OnExpiry != "") && x.OnExpiry.rank() > ends {
 			t.OnExpiry, ends = x.OnExpiry, x.OnExpiry.rank()
 		}
-		t.FourEyes = t.FourEyes || x.FourEyes
-		t.Elsewhere = t.Elsewhere || x.Elsewhere
+		t.AddExclusions(x)
 		t.WaitingState = interrupting(t.WaitingState, x.WaitingState)
 		t.Destructive = t.Destructive || x.Destructive
-		t.NoText = t.NoText || x.NoText
 		t.CancelsTask = t.CancelsTask || x.CancelsTask
-		t.Human = t.Human || x.Human
 		t.Allowed = common(t.Allowed, x.Allowed)
 		t.Expires = sooner(t.Expires, x.Expires)
 		t.Remind = sooner(t.Remind, x.Remind)

@@ -3,6 +3,7 @@ package approval
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -206,6 +207,34 @@ func TestGatesThatAskTogether(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A demand that is on or off counts in whichever of several gates it stands, in the defaults, and beside
+// the terms of before, and is said.
+func TestDemandOfAnyGate(t *testing.T) {
+	t.Parallel()
+	for f := range reflect.TypeFor[Terms]().Fields() {
+		if f.Type.Kind() != reflect.Bool {
+			continue
+		}
+		var on Terms
+		reflect.ValueOf(&on).Elem().FieldByIndex(f.Index).SetBool(true)
+		first := newPolicy(t, PolicyConfig{Gates: []Gate{{Tool: "pay", Terms: on}, {Tool: "*"}}})
+		second := newPolicy(t, PolicyConfig{Gates: []Gate{{Tool: "pay"}, {Tool: "*", Terms: on}}})
+		defaults := newPolicy(t, PolicyConfig{Gates: []Gate{{Tool: "pay"}}, Defaults: on})
+		judged := func(p *Policy) Terms { return p.Judge(nil, &fakeTool{name: "pay"}, nil).Terms }
+		for where, terms := range map[string]Terms{
+			"a gate": judged(first), "another gate": judged(second), "the defaults": judged(defaults),
+			"the terms of before": on.Both(Terms{}), "the terms of now": Terms{}.Both(on),
+		} {
+			if !reflect.ValueOf(terms).FieldByIndex(f.Index).Bool() {
+				t.Errorf("%s of %s is lost", f.Name, where)
+			}
+		}
+		if on.Beyond(Terms{}) == nil {
+			t.Errorf("%s has no words", f.Name)
+		}
 	}
 }
 

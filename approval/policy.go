@@ -295,37 +295,26 @@ func (t Terms) Completed(d Terms) Terms {
 	case t.Expires < 0:
 		t.Expires = 0
 	}
-	if t.OnExpiry == "" {
-		t.OnExpiry = d.OnExpiry
-	}
+	t.OnExpiry = cmp.Or(t.OnExpiry, d.OnExpiry)
 	if t.Allowed == nil {
 		t.Allowed = d.Allowed
 	}
-	if t.Approvers == nil {
-		t.Approvers = d.Approvers
-	}
-	if t.Risk == "" {
-		t.Risk = d.Risk
-	}
+	t.Approvers = cmp.Or(t.Approvers, d.Approvers)
+	t.Risk = cmp.Or(t.Risk, d.Risk)
 	if t.Notify == nil {
 		t.Notify = d.Notify
 	}
-	if t.Remind == 0 {
-		t.Remind = d.Remind
-	}
+	t.Remind = cmp.Or(t.Remind, d.Remind)
 	if t.Escalate.IsZero() {
 		t.Escalate = d.Escalate
 	}
 	t = t.clone()
 	t.Mask, t.Notify = Union(t.Mask, d.Mask), Union(t.Notify, nil)
 	t.People = max(t.People, d.People)
-	t.Human = t.Human || d.Human
+	t.AddExclusions(d)
 	t.MaskTask = t.MaskTask || d.MaskTask
-	t.FourEyes = t.FourEyes || d.FourEyes
-	t.Elsewhere = t.Elsewhere || d.Elsewhere
 	t.WaitingState = cmp.Or(t.WaitingState, d.WaitingState)
 	t.Destructive = t.Destructive || d.Destructive
-	t.NoText = t.NoText || d.NoText
 	t.CancelsTask = t.CancelsTask || d.CancelsTask
 	return t
 }

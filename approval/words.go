@@ -23,10 +23,9 @@ func (t Terms) Words() []string {
 	} else if named := t.Approvers.String(); named != "" {
 		add(true, "approvers: %s", named)
 	}
-	add(t.Human, "not a program")
-	add(t.FourEyes, "not the requester, nor parties that act for it")
-	add(t.Elsewhere, "not the A2A client")
-	add(t.NoText, "not by text")
+	for _, e := range t.exclusions() {
+		add(*e.on, "%s", e.words)
+	}
 	add(t.Destructive, "destructive: a word approves it only with its code")
 	switch {
 	case t.Expires <= 0:

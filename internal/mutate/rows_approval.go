@@ -55,7 +55,7 @@ func approvalRows() []row {
 		{"approval", "merge", always("Digest"), "TestMatch/twice, digests differ", "two answers to one approval were shown the same"},
 		{"approval", "merge", always("Type"), "TestMatch/twice, decisions differ", "two answers to one approval have to say the same"},
 		{"approval", "ofCall", never("Kind"), "TestMatchByCall/what came of a call that nobody was asked about", "what a call is called never stands for what came of it"},
-		{"approval", "mergeTerms", swap("FourEyes", "&&"), "TestGatesThatAskTogether", "a rule takes back nothing that another one demands"},
+		{"approval", "Terms.AddExclusions", swap("on", "&&"), "TestGatesThatAskTogether", "a rule takes back nothing that another one demands"},
 		{"approval", "Policy.Mask", use("Union()#2", "g.Terms.Mask"), "TestGatesThatAskTogether/what any masks, and whom any notifies", "what any gate about a tool masks is masked"},
 		{"approval/condition", "Condition.rewrite", always("functions"), "TestComparisonsFailEverywhere", "comparisons are functions of ours at each place of a condition"},
 		{"task/inbox/api", "Service.DecideAll", never("wrong ID"), "TestBatch", "a decision of a batch that counts for nothing says which one was refused"},

@@ -122,8 +122,8 @@ func (d *Draft) askTerms(c *fold.Call, x *examined, q *tool.Question) approval.T
 			own.Risk, own.Notify = of.Terms.Risk, of.Terms.Notify
 		}
 		if q.OfCall || d.masks(c) {
-			own.FourEyes, own.Elsewhere, own.Human = own.FourEyes || terms.FourEyes, own.Elsewhere || terms.Elsewhere, own.Human || terms.Human
-			own.WaitingState, own.NoText = terms.WaitingState, own.NoText || terms.NoText
+			own.AddExclusions(terms)
+			own.WaitingState = terms.WaitingState
 			own.Approvers, own.Needs = terms.Approvers, terms.Needs // one of the people answers
 		}
 		own.NoText = own.NoText || q.NoText
