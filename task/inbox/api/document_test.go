@@ -206,7 +206,7 @@ func TestDocumentIsOfTheTypes(t *testing.T) {
 		}
 		fmt.Fprintf(&table, "| `%s` | %s | %s | %s |\n", c.Reason, strings.Trim(strings.ReplaceAll(fmt.Sprint(c.Statuses), " ", ", "), "[]"), c.When, c.Next)
 	}
-	golden.Section(t, filepath.Join("..", "..", "docs", "errors.md"), "api errors", table.String())
+	golden.Section(t, filepath.Join("..", "..", "..", "docs", "errors.md"), "api errors", table.String())
 	if slices.Sort(listed); !slices.Equal(listed, reasons) {
 		t.Errorf("the cases are %v, want %v", listed, reasons)
 	}
