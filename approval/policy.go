@@ -289,12 +289,7 @@ func checkTimes(whole Terms) (problems []error) {
 
 // Completed returns t with its open terms taken from d.
 func (t Terms) Completed(d Terms) Terms {
-	switch {
-	case t.Expires == 0:
-		t.Expires = d.Expires
-	case t.Expires < 0:
-		t.Expires = 0
-	}
+	t.Expires = max(cmp.Or(t.Expires, d.Expires), 0)
 	t.OnExpiry = cmp.Or(t.OnExpiry, d.OnExpiry)
 	if t.Allowed == nil {
 		t.Allowed = d.Allowed

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"a2a-server/client"
 	"a2a-server/internal/golden"
 	"a2a-server/task/failure"
@@ -178,11 +180,11 @@ func TestDocumentIsOfTheTypes(t *testing.T) {
 		checked[of.Name()] = true
 		all, required := members(of)
 		s := d.schema(t, of.Name())
-		if got := slices.Sorted(maps.Keys(s.Properties)); !slices.Equal(got, slices.Sorted(slices.Values(all))) {
-			t.Errorf("%s has %v, want %v", of.Name(), got, all)
+		if diff := cmp.Diff(slices.Sorted(slices.Values(all)), slices.Sorted(maps.Keys(s.Properties))); diff != "" {
+			t.Errorf("the members of %s in openapi.json, which are written by hand (-want +got):\n%s", of.Name(), diff)
 		}
-		if got := slices.Sorted(slices.Values(s.Required)); !slices.Equal(got, slices.Sorted(slices.Values(required))) {
-			t.Errorf("%s requires %v, want %v", of.Name(), got, required)
+		if diff := cmp.Diff(slices.Sorted(slices.Values(required)), slices.Sorted(slices.Values(s.Required))); diff != "" {
+			t.Errorf("the required members of %s in openapi.json (-want +got):\n%s", of.Name(), diff)
 		}
 	}
 	for name, raw := range d.Components.Schemas {
