@@ -25,7 +25,7 @@ KILLS := ^TestKilled
 define WITHOUT_RACE
 starts no goroutine: ./a2a/internal/jsonrpc ./a2a/internal/wire ./a2a/v03 ./approval ./auth ./auth/mtls ./auth/peer ./auth/proxy
 starts no goroutine: ./internal/app/approvals ./internal/app/config ./internal/app/display ./internal/app/tasks ./internal/crashpoint ./internal/egress
-starts no goroutine: ./task/failure ./internal/golden ./internal/limits ./internal/privatefile ./internal/setting ./internal/strictjson ./internal/strictyaml
+starts no goroutine: ./internal/failure ./internal/golden ./internal/limits ./internal/privatefile ./internal/setting ./internal/strictjson ./internal/strictyaml
 starts no goroutine: ./internal/suggest ./internal/visible ./task ./task/internal/event ./task/internal/fold ./task/internal/output ./task/internal/rules
 starts no goroutine: ./task/internal/view ./task/planner/direct ./tool/approvaltool ./tool/builtin ./tool/controltool
 starts no goroutine: ./tool/functiontool ./tool/openapitoolset ./tool/toolconfirmation

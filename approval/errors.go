@@ -6,6 +6,8 @@ import (
 	"maps"
 	"strings"
 	"time"
+
+	"a2a-server/internal/failure"
 )
 
 // Reason says which case an [Error] is. It goes out on the wire as it is.
@@ -104,6 +106,9 @@ func BarredText(barred string) string { return cmp.Or(barredTexts[barred], barre
 
 // Error returns the message.
 func (e *Error) Error() string { return e.Message }
+
+// Kind says that a decision is wrong.
+func (*Error) Kind() failure.Kind { return failure.Decision }
 
 // Unknown returns the error for an id that names no approval of the task. It lists the pending
 // approvals.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"a2a-server/internal/failure"
 )
 
 // An Action is an operation on a kind of resource, such as reading a task, independent of the
@@ -92,6 +94,9 @@ func (e *DeniedError) Error() string {
 	may := slices.DeleteFunc(Roles(), func(role string) bool { return grants[role][e.Action] == nothing })
 	return fmt.Sprintf("the credential lacks a role for this (%s): ask the operator of the server for one of: %s", e.Action, strings.Join(may, ", "))
 }
+
+// Kind says that a role is missing.
+func (*DeniedError) Kind() failure.Kind { return failure.Denied }
 
 // May returns nil if p has a role for an action, else a [*DeniedError]. It is checked first,
 // before anything is read; ownership then decides which resources p reaches.

@@ -3,10 +3,12 @@ package store
 import (
 	"errors"
 	"fmt"
+
+	"a2a-server/internal/failure"
 )
 
-// The errors of a store. Compare with errors.Is. [ParkedError], [DiskError]
-// and [ContextRowsError] are types, because they carry data.
+// The errors of a store, which backends return or wrap. Compare with errors.Is. [ParkedError],
+// [DiskError] and [ContextRowsError] are types, because they carry data.
 var (
 	// ErrNotFound: the task does not exist, or it belongs to another owner. A caller cannot
 	// tell the difference.
@@ -32,10 +34,10 @@ var (
 	ErrClosed = errors.New("store is closed")
 	// ErrUnavailable: the backend cannot write now, or not in time; the error says why,
 	// such as a full disk. Nothing of the batch was written; it may be retried.
-	ErrUnavailable = errors.New("store is not available")
+	ErrUnavailable = failure.New(failure.Busy, "store is not available")
 	// ErrDataLoss: a stored value of a task is damaged and cannot be read.
 	// Nothing of the batch was written. Other tasks are not affected.
-	ErrDataLoss = errors.New("stored data is damaged")
+	ErrDataLoss = failure.New(failure.DataLoss, "stored data is damaged")
 	// ErrDamaged: the backend has ended for good, because the outcome of a commit is unknown, or
 	// its data is damaged. Every later call returns the same error. A new process finds out
 	// which commits are there, and which data is damaged.

@@ -8,11 +8,12 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"a2a-server/approval"
+	"a2a-server/internal/failure"
 	"a2a-server/store"
 )
 
 // ErrTaskNotFound means that the task does not exist, or that another caller owns it.
-var ErrTaskNotFound = errors.New("task not found")
+var ErrTaskNotFound = failure.New(failure.NotFound, "task not found")
 
 // InvalidError says which field of a request is invalid, and why.
 type InvalidError struct {
@@ -22,6 +23,9 @@ type InvalidError struct {
 
 // Error returns the field and its fault.
 func (e *InvalidError) Error() string { return e.Field + " " + e.Reason }
+
+// Kind says that a field is wrong.
+func (*InvalidError) Kind() failure.Kind { return failure.Invalid }
 
 // Invalid returns an [InvalidError].
 func Invalid(field, format string, args ...any) *InvalidError {
@@ -36,6 +40,9 @@ func (e *PlannerError) Error() string { return e.Cause.Error() }
 
 // Unwrap returns the cause.
 func (e *PlannerError) Unwrap() error { return e.Cause }
+
+// Kind says that the planner has failed.
+func (*PlannerError) Kind() failure.Kind { return failure.Planner }
 
 // StateError means that a task does not accept a request in its current state.
 type StateError struct {
@@ -56,6 +63,14 @@ func (e *StateError) Unwrap() error {
 		return nil
 	}
 	return e.Decided
+}
+
+// Kind says whether the request was to cancel the task.
+func (e *StateError) Kind() failure.Kind {
+	if e.NotCancelable {
+		return failure.NotCancelable
+	}
+	return failure.State
 }
 
 // Error describes the state of the task and its consequence for the request.

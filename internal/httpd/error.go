@@ -1,12 +1,13 @@
 package httpd
 
 import (
-	"errors"
 	"net/http"
+
+	"a2a-server/internal/failure"
 )
 
 // ErrStopping is the cause with which the contexts of requests end when the server shuts down.
-var ErrStopping = errors.New("the server is shutting down")
+var ErrStopping = failure.New(failure.Stopping, "the server is shutting down")
 
 // Error refuses a request before its protocol has read it. The protocol writes it in its own
 // form.
@@ -23,6 +24,9 @@ func (e *Error) Error() string {
 	}
 	return e.Message
 }
+
+// Kind says that the request was refused.
+func (*Error) Kind() failure.Kind { return failure.Refused }
 
 func refused(status int, message string) *Error { return &Error{Status: status, Message: message} }
 func forbidden(message string) *Error           { return refused(http.StatusForbidden, message) }

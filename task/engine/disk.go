@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"a2a-server/internal/failure"
 	"a2a-server/store"
 	"a2a-server/task/engine/internal/env"
 )
@@ -24,6 +25,9 @@ func (e *DiskError) Error() string {
 	}
 	return "the server's store has reached its size limit, so new tasks are refused: have limits.disk raised; existing tasks continue and accept decisions"
 }
+
+// Kind says that disk space is at its limit.
+func (*DiskError) Kind() failure.Kind { return failure.DiskFull }
 
 // diskPause is the minimum time between two log messages about a disk limit.
 const diskPause = time.Minute

@@ -2,11 +2,11 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
 	"a2a-server/auth"
+	"a2a-server/internal/failure"
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/engine/internal/tasklog"
@@ -15,7 +15,7 @@ import (
 )
 
 // ErrNoPush means that this engine sends no push notifications: [Config.Push] is not set.
-var ErrNoPush = errors.New("push notifications are not supported")
+var ErrNoPush = failure.New(failure.NoPush, "push notifications are not supported")
 
 // Sealer encrypts the secrets of webhooks for the store. It is safe for concurrent use. Bound
 // data is not stored with a secret: Open needs the same bytes, so that a sealed secret cannot

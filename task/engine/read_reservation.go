@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"a2a-server/auth"
+	"a2a-server/internal/failure"
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/engine/internal/tasklog"
@@ -34,6 +35,9 @@ func (e *AnswersError) Error() string {
 	}
 	return "the answers being sent take all the memory for answers: try again later"
 }
+
+// Kind says that the server is at a limit.
+func (*AnswersError) Kind() failure.Kind { return failure.Busy }
 
 // ReadReservation reserves memory for a response to a client, and reads tasks for it
 // (Config.Answers): four times the bytes of their logs, or nothing for up to 64 KiB of logs. A

@@ -12,6 +12,7 @@ import (
 
 	"a2a-server/approval"
 	"a2a-server/auth"
+	"a2a-server/internal/failure"
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/engine/internal/tasklog"
@@ -244,6 +245,9 @@ func (e *NotDeletableError) Error() string {
 	}
 	return fmt.Sprintf("task %s is in state %s and cannot be deleted: cancel it first", e.Task, e.State)
 }
+
+// Kind says that the task has to end first.
+func (*NotDeletableError) Kind() failure.Kind { return failure.NotDeletable }
 
 // Delete deletes a task that has ended, with its approvals and its log; its audit entries
 // stay. The first step, which makes the task unfindable and adds the deletion to the audit, is

@@ -12,10 +12,12 @@ import (
 	"unicode/utf8"
 
 	"a2a-server/approval"
+	"a2a-server/internal/failure"
 	"a2a-server/internal/httpd"
 	"a2a-server/internal/strictjson"
 	"a2a-server/internal/visible"
-	"a2a-server/task/failure"
+	"a2a-server/task"
+	"a2a-server/task/engine"
 )
 
 // Error is an error as every binding sends it.
@@ -73,6 +75,7 @@ func (e *Error) about(wrong *approval.Error) *Error {
 // ofKind has the error for every kind of failure but [failure.Refused].
 var ofKind = map[failure.Kind]*Error{
 	failure.Internal:      &ErrInternal,
+	failure.Planner:       &ErrInternal,
 	failure.Recorded:      &ErrBusy,
 	failure.RecordedLoss:  &errDataLoss,
 	failure.Denied:        &errDenied,
@@ -97,10 +100,10 @@ func Of(err error) (w *Error, known bool) {
 		return wire, true
 	}
 	f := failure.Of(err)
-	if f.Kind == failure.Refused {
-		return Refused(f.Refused), true
+	if refused, is := f.Cause.(*httpd.Error); is {
+		return Refused(refused), true
 	}
-	if f.Kind == failure.Internal {
+	if f.Kind == failure.Internal || f.Kind == failure.Planner {
 		for _, e := range Errors {
 			if e.SDK != nil && errors.Is(err, e.SDK) {
 				return e.Saying(err.Error()), true
@@ -109,11 +112,17 @@ func Of(err error) (w *Error, known bool) {
 	}
 	row := ofKind[f.Kind]
 	w = row.Saying(cmp.Or(f.Message, row.Message))
-	if f.Invalid != nil {
-		w.Violations = []Violation{{f.Invalid.Field, f.Invalid.Reason}}
-	}
-	if w.Metadata = f.Details; f.Decision != nil {
-		w = w.about(f.Decision)
+	switch cause := f.Cause.(type) {
+	case *task.InvalidError:
+		w.Violations = []Violation{{cause.Field, cause.Reason}}
+	case *task.StateError:
+		if w.Metadata = cause.Details(); cause.Decided != nil {
+			w = w.about(cause.Decided)
+		}
+	case *approval.Error:
+		w = w.about(cause)
+	case *engine.RecordedError:
+		w.Metadata = map[string]string{"taskId": cause.Task.String()}
 	}
 	return w, !f.Logged()
 }

@@ -15,10 +15,10 @@ import (
 	"testing"
 
 	"a2a-server/approval"
+	"a2a-server/internal/failure"
 	"a2a-server/internal/golden"
 	"a2a-server/internal/httpd"
 	"a2a-server/task/engine"
-	"a2a-server/task/failure"
 )
 
 //go:generate go test -count=1 -run ^TestErrorsDocument$ . -update

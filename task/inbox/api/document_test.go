@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"a2a-server/client"
+	"a2a-server/internal/failure"
 	"a2a-server/internal/golden"
-	"a2a-server/task/failure"
 )
 
 //go:generate go test -count=1 -run ^TestDocumentIsOfTheTypes$ . -update

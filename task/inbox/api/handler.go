@@ -18,11 +18,11 @@ import (
 
 	"a2a-server/auth"
 	"a2a-server/client"
+	"a2a-server/internal/failure"
 	"a2a-server/internal/httpd"
 	"a2a-server/internal/strictjson"
 	"a2a-server/internal/visible"
 	"a2a-server/task"
-	"a2a-server/task/failure"
 )
 
 // Path is where the API is, below the base URL.

@@ -11,9 +11,10 @@ import (
 	"a2a-server/approval"
 	"a2a-server/auth/sight"
 	"a2a-server/client"
+	"a2a-server/internal/failure"
 	"a2a-server/internal/httpd"
 	"a2a-server/internal/visible"
-	"a2a-server/task/failure"
+	"a2a-server/task"
 )
 
 // A Case documents a reason: its statuses, its cause, and the next step.
@@ -68,6 +69,7 @@ var ofKind = map[failure.Kind]struct {
 	reason, detail string // detail: when the failure has no words of its own
 }{
 	failure.Internal:      {http.StatusInternalServerError, client.ReasonInternal, "the server has failed: its log has the reason"},
+	failure.Planner:       {http.StatusInternalServerError, client.ReasonInternal, ""},
 	failure.Recorded:      {http.StatusInternalServerError, client.ReasonUnclear, ""},
 	failure.RecordedLoss:  {http.StatusInternalServerError, client.ReasonUnclear, ""},
 	failure.Denied:        {http.StatusForbidden, client.ReasonRole, ""},
@@ -91,16 +93,16 @@ func Problem(err error) *client.Error {
 		return own
 	}
 	f := failure.Of(err)
-	if f.Kind == failure.Refused {
-		return refusal(f.Refused)
+	if refused, is := f.Cause.(*httpd.Error); is {
+		return refusal(refused)
 	}
-	if f.Decision != nil {
-		return decision(f.Decision)
+	if wrong, is := errors.AsType[*approval.Error](f.Cause); is && f.Kind < failure.Recorded {
+		return decision(wrong)
 	}
 	row := ofKind[f.Kind]
 	e := problem(row.status, row.reason, cmp.Or(f.Message, row.detail))
-	if f.Invalid != nil {
-		e.Fields = []client.FieldError{{Field: f.Invalid.Field, Description: f.Invalid.Reason}}
+	if invalid, is := f.Cause.(*task.InvalidError); is {
+		e.Fields = []client.FieldError{{Field: invalid.Field, Description: invalid.Reason}}
 	}
 	return e
 }

@@ -115,8 +115,8 @@ func (e *HeldError) Error() string {
 	return fmt.Sprintf("the server was restored from a backup of %s and waits for its operator: a2a-server store resume; try again later", e.Moment.UTC().Format(time.RFC3339))
 }
 
-// Is makes every HeldError a [store.ErrUnavailable].
-func (e *HeldError) Is(target error) bool { return target == store.ErrUnavailable }
+// Unwrap makes every HeldError a [store.ErrUnavailable].
+func (*HeldError) Unwrap() error { return store.ErrUnavailable }
 
 // unsettled is the error of all inputs to a task that was not brought up to date after a
 // restoration.

@@ -35,11 +35,8 @@ func (e *UnavailableError) was(no syscall.Errno) bool {
 	return errors.Is(e.Cause, no) || strings.HasSuffix(e.Cause.Error(), ": "+no.Error())
 }
 
-// Unwrap returns the cause.
-func (e *UnavailableError) Unwrap() error { return e.Cause }
-
-// Is reports that the error is a store.ErrUnavailable.
-func (e *UnavailableError) Is(target error) bool { return target == store.ErrUnavailable }
+// Unwrap returns the cause, and that the error is a store.ErrUnavailable.
+func (e *UnavailableError) Unwrap() []error { return []error{store.ErrUnavailable, e.Cause} }
 
 // SlowError is the store.ErrUnavailable of a disk that is slow but has refused nothing. Its
 // text begins with the cause.
@@ -48,5 +45,5 @@ type SlowError string
 // Error returns the text.
 func (e SlowError) Error() string { return string(e) }
 
-// Is reports that the error is a store.ErrUnavailable.
-func (SlowError) Is(target error) bool { return target == store.ErrUnavailable }
+// Unwrap makes every SlowError a store.ErrUnavailable.
+func (SlowError) Unwrap() error { return store.ErrUnavailable }

@@ -13,6 +13,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"a2a-server/auth"
+	"a2a-server/internal/failure"
 	"a2a-server/internal/visible"
 	"a2a-server/store"
 	"a2a-server/task"
@@ -25,7 +26,7 @@ var ErrShutdown = errors.New("the server is shutting down")
 
 // ErrUncertain is wrapped by errors of a write with an unknown outcome: the wait for the disk
 // was cut off.
-var ErrUncertain = errors.New("the request may still take effect")
+var ErrUncertain = failure.New(failure.Uncertain, "the request may still take effect")
 
 // Config configures an Env.
 type Config struct {

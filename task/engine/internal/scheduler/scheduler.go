@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"a2a-server/internal/failure"
 	"a2a-server/store"
 	"a2a-server/task/engine/internal/env"
 )
@@ -21,6 +22,9 @@ func (e *BusyError) Error() string { return e.Why + ": try again later" }
 
 // Is makes every BusyError an ErrBusy.
 func (e *BusyError) Is(target error) bool { return target == ErrBusy }
+
+// Kind says that the server is at a limit.
+func (*BusyError) Kind() failure.Kind { return failure.Busy }
 
 // ErrBusy means that no more tasks are accepted right now: the queue for turns is full,
 // or the server is shutting down. Nothing has been written. A decision is never refused

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 
+	"a2a-server/internal/failure"
 	"a2a-server/store"
 )
 
@@ -21,7 +22,7 @@ func (e *RecordedError) Error() string {
 	if len(e.Started) > 0 {
 		says += "; started, and their results are unknown: " + strings.Join(e.Started, ", ")
 	}
-	if errors.Is(e.Cause, store.ErrDataLoss) {
+	if e.Kind() == failure.RecordedLoss {
 		return says + "; nothing more can be written, because what is stored is damaged: tell the operator of this server before a backup is restored, because the backup may not have the message"
 	}
 	return says + "; the server is stopping, and the task continues when it runs again: get the task then, or repeat this message with the same messageId to wait for it"
@@ -29,3 +30,11 @@ func (e *RecordedError) Error() string {
 
 // Unwrap returns the cause.
 func (e *RecordedError) Unwrap() error { return e.Cause }
+
+// Kind says that the change was made, and whether stored data is damaged.
+func (e *RecordedError) Kind() failure.Kind {
+	if errors.Is(e.Cause, store.ErrDataLoss) {
+		return failure.RecordedLoss
+	}
+	return failure.Recorded
+}

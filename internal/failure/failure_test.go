@@ -8,10 +8,10 @@ import (
 
 	"a2a-server/approval"
 	"a2a-server/auth"
+	"a2a-server/internal/failure"
 	"a2a-server/internal/httpd"
 	"a2a-server/task"
 	"a2a-server/task/engine"
-	"a2a-server/task/failure"
 )
 
 func TestOf(t *testing.T) {
@@ -43,11 +43,18 @@ func TestOf(t *testing.T) {
 		{"too long", context.DeadlineExceeded, failure.Ended},
 		{"shutdown while it was written", fmt.Errorf("%w; %w", httpd.ErrStopping, engine.ErrUncertain), failure.Uncertain},
 		{"gone while it was written", fmt.Errorf("%w; %w", context.Canceled, engine.ErrUncertain), failure.Uncertain},
+		{"shutdown of a store that cannot write", fmt.Errorf("%w: %w", engine.ErrUnavailable, httpd.ErrStopping), failure.Stopping},
+		{"field, and gone", errors.Join(context.Canceled, task.Invalid("message", "is missing")), failure.Invalid},
+		{"planner", &task.PlannerError{Cause: errors.New("its own")}, failure.Planner},
+		{"planner that refuses", &task.PlannerError{Cause: task.Invalid("message", "is missing")}, failure.Invalid},
+		{"planner, and too long", &task.PlannerError{Cause: context.DeadlineExceeded}, failure.Ended},
+		{"recorded, then refused", errors.Join(&httpd.Error{Status: 401}, &engine.RecordedError{Cause: wrong}), failure.Recorded},
 		{"recorded", &engine.RecordedError{Cause: engine.ErrBusy}, failure.Recorded},
 		{"recorded, then uncertain", &engine.RecordedError{Cause: engine.ErrUncertain}, failure.Recorded},
 		{"recorded, then damaged", &engine.RecordedError{Cause: engine.ErrDataLoss}, failure.RecordedLoss},
 	} {
-		if got := failure.Of(fmt.Errorf("on the way: %w", c.err)); got.Kind != c.want || got.Logged() != (c.want == failure.Internal || c.want == failure.DataLoss) {
+		logged := c.want == failure.Internal || c.want == failure.Planner || c.want == failure.DataLoss
+		if got := failure.Of(fmt.Errorf("on the way: %w", c.err)); got.Kind != c.want || got.Logged() != logged {
 			t.Errorf("%s: kind %d, logged %v, want kind %d", c.name, got.Kind, got.Logged(), c.want)
 		}
 	}
