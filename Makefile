@@ -24,14 +24,14 @@ KILLS := ^TestKilled
 # What `make race` leaves out: packages and tests, after the reason.
 define WITHOUT_RACE
 starts no goroutine: ./a2a/internal/jsonrpc ./a2a/internal/wire ./a2a/v03 ./approval ./auth ./auth/mtls ./auth/peer ./auth/proxy
-starts no goroutine: ./internal/app/approvals ./internal/app/config ./internal/app/display ./internal/app/tasks ./internal/crashpoint ./internal/egress
+starts no goroutine: ./cmd/a2a-server/internal/approvals ./cmd/a2a-server/internal/config ./cmd/a2a-server/internal/display ./cmd/a2a-server/internal/tasks ./internal/crashpoint ./internal/egress
 starts no goroutine: ./internal/failure ./internal/golden ./internal/limits ./internal/privatefile ./internal/setting ./internal/strictjson ./internal/strictyaml
 starts no goroutine: ./internal/suggest ./internal/visible ./task ./task/internal/event ./task/internal/fold ./task/internal/output ./task/internal/rules
 starts no goroutine: ./task/internal/view ./task/planner/direct ./tool/approvaltool ./tool/builtin ./tool/controltool
 starts no goroutine: ./tool/functiontool ./tool/openapitoolset ./tool/toolconfirmation
 runs one goroutine at a time: ./task/engine/sim
 watches other programs: ./cmd/a2a-server ./internal/deptest ./internal/faults ./internal/kinds ./internal/mutate TestPowerLoss TestBackupPlain
-starts the server, as internal/e2e does: ./examples/...
+starts the server, as cmd/a2a-server/internal/e2e does: ./examples/...
 damages files: TestDamagedStructure TestDamagedIndex TestReadsAsBbolt TestSmallBuckets TestHostileFiles TestFailed
 fills a log or lets days pass: TestFullLog.* TestLargeTask TestManyGrants TestLongErrorOfAToolset TestSnapshotsDoNotOutweighEvents TestExtensionsAreBounded TestReminder(OfTheSuccessor|AfterAPause|AndEscalation)
 asks about dozens of large calls, one after another: TestLargeArguments TestPagesReadAPage

@@ -33,7 +33,9 @@ func TestAdminSocketAtTheCommit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := New(Config{Set: map[string]string{"data": t.TempDir()}, Tools: []tool.Toolset{tools}, NoListen: true, Authenticator: callers, Log: zerolog.Nop()})
+	settings := DefaultSettings()
+	settings.Data = t.TempDir()
+	s, err := New(Config{Settings: settings, Tools: []tool.Toolset{tools}, NoListen: true, Authenticator: callers, Log: zerolog.Nop()})
 	if err != nil {
 		t.Fatal(err)
 	}

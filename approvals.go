@@ -13,7 +13,6 @@ import (
 	"a2a-server/auth"
 	"a2a-server/auth/peer"
 	"a2a-server/internal/adminsocket"
-	"a2a-server/internal/app/config"
 	"a2a-server/internal/debugapi"
 	"a2a-server/internal/httpd"
 	"a2a-server/task/engine"
@@ -23,8 +22,8 @@ import (
 // makeAPI makes the approvals API.
 func (s *Server) makeAPI() {
 	s.approvals = api.New(api.Config{
-		Engine: s.engine, Webhooks: s.webhooks, Notifications: s.notify.list, Revoked: s.authentication.revoked, Incarnation: s.store.incarnation,
-		Agent: s.config.Agent.Name, Version: Version(), Log: s.log,
+		Engine: s.engine, Webhooks: s.webhooks, Notifications: s.notify.list, Revoked: s.revoked, Incarnation: s.store.incarnation,
+		Agent: s.settings.Agent.Name, Version: Version(), Log: s.log,
 	})
 }
 
@@ -104,39 +103,25 @@ func programsOnly(h http.Handler) http.Handler {
 	})
 }
 
-// adminDoor returns the path of the admin socket of a server that runs as owner, its users, and the
-// rules of its connections; "": there is none.
-func (c *Config) adminDoor(conf *config.Config, owner int) (path string, known *peer.Authenticator, door *adminsocket.Door, err error) {
-	if known, err = adminsocket.Users(conf); err != nil || known == nil {
-		return "", nil, nil, err
+// revoked reports whether somebody's API key was removed or revoked, or has expired. Of other
+// credentials the server does not learn.
+func (s *Server) revoked(p auth.Principal) bool {
+	if s.Keys == nil {
+		return false
 	}
-	if c.keysFolder(conf) == "" {
-		c.Log.Warn().Msg("auth.socket has no effect: the store is not a file, so that nothing keeps another server out of the data folder")
-		return "", nil, nil, nil
-	}
-	if path, err = filepath.Abs(conf.AdminSocket()); err == nil {
-		door, err = adminsocket.NewDoor(conf, owner)
-	}
-	if err == nil {
-		err = door.Enters(path)
-	}
-	if err != nil {
-		return "", nil, nil, fmt.Errorf("admin socket: %w", err)
-	}
-	return path, known, door, nil
+	_, ours, valid := s.Keys.Holder(p.Subject)
+	return ours && !valid
 }
 
-// openAdmin makes the socket of the users in auth.socket or, without any, of the server's own user. Call it with the
+// openAdmin makes the socket of the operator's local users or, without any, of the server's own user. Call it with the
 // store open, which keeps other servers out of the data folder.
 func (s *Server) openAdmin() error {
-	path, known, door, err := s.given.adminDoor(s.config, os.Geteuid())
-	if err == nil && len(s.config.Auth.Socket) == 0 {
+	admin := s.parts.Admin
+	if admin == nil {
 		s.openOwn()
+		return nil
 	}
-	if err != nil || path == "" {
-		return err
-	}
-	if err = s.listenAdmin(path, door.Group(), s.socketAPI(auth.Completing(known, s.complete))); err != nil {
+	if err := s.listenAdmin(admin.Path, admin.Group, s.socketAPI(auth.Completing(admin.Users, s.complete))); err != nil {
 		return fmt.Errorf("admin socket: %w", err)
 	}
 	return nil
@@ -156,13 +141,13 @@ func (s *Server) listenAdmin(path string, group int, h http.Handler) error {
 // openOwn makes the socket of the server's own user, if the data folder is this server's alone. Without it,
 // the server lacks the commands that need it, and nothing else.
 func (s *Server) openOwn() {
-	if s.given.keysFolder(s.config) == "" {
+	if s.given.keysFolder() == "" {
 		return
 	}
-	path, err := filepath.Abs(s.config.OwnSocket())
+	path, err := filepath.Abs(s.settings.OwnSocket())
 	var known *peer.Authenticator
 	if err == nil {
-		known, err = adminsocket.Own(os.Geteuid())
+		known, err = ownUsers(os.Geteuid())
 	}
 	if err == nil {
 		err = s.listenAdmin(path, 0 /* group */, s.ownSocketAPI(known))
@@ -170,4 +155,17 @@ func (s *Server) openOwn() {
 	if err != nil && !errors.Is(err, peer.ErrUnsupported) {
 		s.log.Warn().Err(err).Msg("there is no socket for the server's own user: backups and profiles of the running server need auth.socket")
 	}
+}
+
+// ownUsers returns the authenticator of the user that runs the server, and of root, who may become it. They
+// administer, and decide nothing.
+func ownUsers(owner int) (*peer.Authenticator, error) {
+	users := []peer.User{{UID: uint32(owner), Name: "own-user", Roles: []string{auth.RoleAdmin}}}
+	if owner != 0 {
+		users = append(users, peer.User{UID: 0, Name: "root", Roles: []string{auth.RoleAdmin}})
+	}
+	if !peer.Supported() {
+		return nil, peer.ErrUnsupported
+	}
+	return peer.New(users...)
 }

@@ -5,22 +5,17 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
-	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 
 	"a2a-server/internal/adminsocket"
-	"a2a-server/internal/app/config"
 	"a2a-server/internal/keyring"
 	"a2a-server/internal/privatefile"
-	"a2a-server/internal/tlsfiles"
-	"a2a-server/internal/toolset"
 	"a2a-server/store"
 	"a2a-server/store/boltstore"
-	"a2a-server/task"
-	"a2a-server/task/notify"
+	"a2a-server/task/planner/llm"
 )
 
 // Check returns the error that New would return for this Config, if this process called it, as
@@ -33,24 +28,27 @@ import (
 // systemd runs, which may make it for a unit, and an address or a store that is in use, maybe by
 // this server.
 func Check(c Config) error {
-	conf, err := config.Load(c.source())
-	if err != nil {
-		return err
+	c.complete()
+	parts, err := c.Operator.Parts(&c, nil)
+	if err == nil {
+		warn(c.Log, parts.Warnings)
+		if p, is := parts.Planner.(*llm.Planner); is {
+			p.Close()
+		}
+		if _, err = c.card(true); err == nil {
+			_, err = c.pushes(nil)
+		}
 	}
-	c.defaultLog(conf)
-	var tools toolset.Current
-	p, err := c.parts(conf, nil, &tools)
 	if err := c.unknown(err); err != nil {
 		return err
 	}
-	closePlanner(p.planner)
-	roles := c.checkRoles(conf, p.apiKeys)
-	if err := c.checkPlace(conf, &p); err != nil {
-		return errors.Join(roles, err)
+	if parts == nil {
+		parts = &Parts{}
 	}
-	warnings, err := toolset.Check(c.tools(conf, nil, ""))
+	place := c.checkPlace(parts)
+	warnings, err := c.Operator.Check()
 	warn(c.Log, warnings)
-	return errors.Join(roles, err)
+	return errors.Join(err, place)
 }
 
 // unknown returns an error, unless it is about what only a unit has. That goes to the log.
@@ -71,54 +69,22 @@ func (c *Config) notKnown(text string) {
 	c.Log.Warn().Msg("not known here: " + text)
 }
 
-// parts are what New makes of a configuration before it opens or writes anything.
-type parts struct {
-	authentication
-	files   *tlsfiles.Files // nil: no TLS
-	push    *pushes         // nil: no push notifications
-	routes  []notify.Route
-	planner task.Planner
-}
-
-// parts makes the parts of a configuration. own returns the addresses on which the server listens.
-func (c *Config) parts(conf *config.Config, own func() []netip.AddrPort, tools *toolset.Current) (p parts, err error) {
-	if p.files, err = c.tlsFiles(conf); err != nil {
-		return p, err
-	}
-	if p.authentication, err = c.authentication(conf, p.files, own); err != nil {
-		return p, err
-	}
-	if _, err = c.card(conf); err != nil {
-		return p, err
-	}
-	if p.push, err = c.pushes(conf, own); err != nil {
-		return p, err
-	}
-	var unread []string
-	if p.routes, unread, err = c.routes(conf, own); err != nil {
-		return p, err
-	}
-	warn(c.Log, unread)
-	p.planner, err = c.planner(conf, tools, own)
-	return p, err
-}
-
 // checkPlace returns why New could not use the data folder, the admin socket or the addresses.
-func (c *Config) checkPlace(conf *config.Config, p *parts) error {
+func (c *Config) checkPlace(p *Parts) error {
 	if c.Store == nil {
-		if err := privatefile.CheckCreates(conf.Data); err != nil {
+		if err := privatefile.CheckCreates(c.Settings.Data); err != nil {
 			return fmt.Errorf("%w: data: %w", ErrConfig, err)
 		}
-		if err := c.checkData(conf); err != nil {
+		if err := c.checkData(); err != nil {
 			return err
 		}
-		if folder := c.keysFolder(conf); folder != "" {
+		if folder := c.keysFolder(); folder != "" {
 			if err := keyring.Check(folder); err != nil {
 				return fmt.Errorf("%w: %w", ErrConfig, err)
 			}
 		}
-		if kind, path := conf.StoreFile(); kind == "bolt" {
-			if folder := filepath.Dir(path); folder != filepath.Clean(conf.Data) { // New makes only the data folder
+		if kind, path := c.Settings.StoreFile(); kind == "bolt" {
+			if folder := filepath.Dir(path); folder != filepath.Clean(c.Settings.Data) { // New makes only the data folder
 				_, err := os.Stat(folder)
 				if err == nil {
 					err = privatefile.CheckCreates(folder)
@@ -127,19 +93,19 @@ func (c *Config) checkPlace(conf *config.Config, p *parts) error {
 					return fmt.Errorf("%w: store: %w", ErrConfig, err)
 				}
 			}
-			if err := c.checkStore(conf, p, path); err != nil {
+			if err := c.checkStore(p.Reach, path); err != nil {
 				return err
 			}
 		}
 	}
-	if err := c.unknown(c.checkAdmin(conf)); err != nil {
+	if err := c.unknown(c.checkAdmin(p.Admin)); err != nil {
 		return err
 	}
 	if c.NoListen {
 		return nil
 	}
 	taken := map[string]*net.TCPAddr{}
-	web, grpc, metrics := ports(conf, p.authenticator != nil)
+	web, grpc, metrics := ports(c.Settings, p)
 	for _, k := range []portKey{web, grpc, metrics} {
 		if k.at == "" {
 			continue
@@ -168,8 +134,7 @@ func (c *Config) checkPlace(conf *config.Config, p *parts) error {
 }
 
 // checkStore returns why New could not use the file of the store, and logs which of its tasks no caller may see.
-func (c *Config) checkStore(conf *config.Config, p *parts, path string) error {
-	unreached := c.unreached(conf, p.apiKeys)
+func (c *Config) checkStore(unreached Reach, path string) error {
 	each := func(h *store.Header) {
 		if unreached != nil {
 			unreached.Add(h)
@@ -197,13 +162,13 @@ func overlap(a, b *net.TCPAddr) bool {
 }
 
 // checkAdmin returns why New could not make the admin socket.
-func (c *Config) checkAdmin(conf *config.Config) error {
-	path, _, door, err := c.adminDoor(conf, adminsocket.OwnerFor(conf))
-	if err == nil && path != "" {
-		err = adminsocket.Check(path, door.Group())
+func (c *Config) checkAdmin(admin *Socket) error {
+	if admin == nil {
+		return nil
 	}
+	err := admin.Check()
 	if errors.Is(err, adminsocket.ErrListening) {
-		c.notKnown("admin socket: " + path + " is in use, by this server or another")
+		c.notKnown("admin socket: " + admin.Path + " is in use, by this server or another")
 		return nil
 	}
 	return err

@@ -14,7 +14,7 @@ func (s *Server) checkDemo() error {
 	switch {
 	case !s.given.Inside.Demo:
 		return nil
-	case s.authenticator != nil || s.port == nil || !loopback(s.Addr()) || s.open() != "":
+	case s.Authenticator != nil || s.port == nil || !loopback(s.Addr()) || s.open() != "":
 		return fmt.Errorf("%w: a demo has no authentication, and only this machine reaches it: remove auth, and listen on 127.0.0.1", ErrConfig)
 	}
 	return nil
@@ -25,7 +25,7 @@ func (s *Server) demo() *web.Demo {
 	if !s.given.Inside.Demo {
 		return nil
 	}
-	tools := s.tools.Load().Registry()
+	tools := s.tools.Load().Registry
 	definition := func(name string) tool.Definition {
 		found, err := tools.Lookup(nil, name)
 		if err != nil {

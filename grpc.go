@@ -3,7 +3,6 @@ package a2aserver
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
 	"errors"
 	"net"
 	"net/netip"
@@ -42,14 +41,10 @@ func (s *Server) ServeGRPC(l net.Listener) error { return s.grpc.rpc.Serve(l) }
 
 // makeGRPC makes the gRPC server.
 func (s *Server) makeGRPC(protocol *a2a.Server) {
-	guard := guardOf(s.config, s.GRPCAddr(), s.config.GRPC.Listen, s.config.GRPC.PublicURL)
-	var encrypted *tls.Config
-	if s.files != nil {
-		encrypted = s.files.TLS()
-	}
+	guard := guardOf(s.settings, s.GRPCAddr(), s.settings.GRPC.Listen, s.settings.GRPC.PublicURL)
 	s.grpc.rpc = protocol.GRPC(a2a.GRPCConfig{
-		TLS: encrypted, Guard: guard, HTTP: addressText(s.Addr()), ReadTimeout: s.config.Limits.ReadTimeout, Header: s.limits.Header,
-		Reflection: s.config.GRPC.Reflection, Ready: s.health.Ready, Admit: s.admitCall,
+		TLS: s.parts.Certificates, Guard: guard, HTTP: addressText(s.Addr()), ReadTimeout: s.settings.Limits.ReadTimeout, Header: s.limits.Header,
+		Reflection: s.settings.GRPC.Reflection, Ready: s.health.Ready, Admit: s.admitCall,
 	})
 }
 
@@ -68,16 +63,16 @@ func (s *Server) admitCall() (leave func(), err error) {
 
 // cardGRPC returns the host and port of gRPC in the card.
 func (s *Server) cardGRPC() string {
-	if !s.config.Card.GRPC {
+	if !s.settings.Card.GRPC {
 		return ""
 	}
-	if at := s.config.GRPC.PublicURL; at != "" {
+	if at := s.settings.GRPC.PublicURL; at != "" {
 		return at
 	}
 	if s.grpc.port == nil {
 		return ""
 	}
-	host, _, _ := net.SplitHostPort(s.config.GRPC.Listen)
+	host, _, _ := net.SplitHostPort(s.settings.GRPC.Listen)
 	_, port, _ := net.SplitHostPort(s.GRPCAddr().String())
 	if ip, err := netip.ParseAddr(host); err == nil && ip.IsUnspecified() || err == nil && ip.IsLoopback() {
 		host = "" // that of the other URLs: it is the same machine

@@ -21,7 +21,7 @@ func (s *Server) newServer(h http.Handler) *http.Server {
 	protocols.SetUnencryptedHTTP2(true)
 	web := httpd.NewServer(h, s.log)
 	web.ConnContext, web.Protocols = httpd.WithConn, &protocols
-	web.ReadHeaderTimeout, web.ReadTimeout, web.MaxHeaderBytes = s.limits.HeaderTimeout, s.config.Limits.ReadTimeout, s.limits.Header
+	web.ReadHeaderTimeout, web.ReadTimeout, web.MaxHeaderBytes = s.limits.HeaderTimeout, s.settings.Limits.ReadTimeout, s.limits.Header
 	return web
 }
 

@@ -18,7 +18,6 @@ import (
 	"a2a-server/auth"
 	"a2a-server/auth/directory"
 	"a2a-server/auth/peer"
-	"a2a-server/internal/app/config"
 	"a2a-server/internal/httpd"
 	"a2a-server/store/memstore"
 )
@@ -73,7 +72,7 @@ func TestOpenServerSaysSoEveryMinute(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		ip   string
-		auth authentication
+		auth Authentication
 		url  string // public_url
 		want int
 	}{
@@ -81,18 +80,18 @@ func TestOpenServerSaysSoEveryMinute(t *testing.T) {
 		"everywhere":             {ip: "::", want: 3},
 		"loopback":               {ip: "127.0.0.1"},
 		"behind a proxy":         {ip: "127.0.0.1", url: "https://agent.example.com", want: 3},
-		"public, with access":    {ip: "192.0.2.1", auth: authentication{authenticator: auth.First()}},
-		"proxied, authenticated": {ip: "127.0.0.1", auth: authentication{authenticator: auth.First()}, url: "https://agent.example.com"},
+		"public, with access":    {ip: "192.0.2.1", auth: Authentication{Authenticator: auth.First()}},
+		"proxied, authenticated": {ip: "127.0.0.1", auth: Authentication{Authenticator: auth.First()}, url: "https://agent.example.com"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				memory, err := openStore(&config.Config{Store: "memory"}, nil, nil)
+				memory, err := openStore(&Settings{Store: "memory"}, nil, nil)
 				if err != nil {
 					t.Fatal(err)
 				}
 				var out bytes.Buffer
-				s := &Server{log: zerolog.New(&out), config: &config.Config{PublicURL: c.url}, authentication: c.auth, port: httpd.NewPort(at{addr: &net.TCPAddr{IP: net.ParseIP(c.ip), Port: 80}}), store: memory}
+				s := &Server{log: zerolog.New(&out), settings: &Settings{PublicURL: c.url}, Authentication: c.auth, port: httpd.NewPort(at{addr: &net.TCPAddr{IP: net.ParseIP(c.ip), Port: 80}}), store: memory}
 				r := &running{Server: s}
 				ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute+time.Second)
 				defer cancel()
@@ -127,7 +126,11 @@ func TestListenOnPublicAddress(t *testing.T) {
 		{"0.0.0.0:0", false, true, true},
 		{"localhost:0", false, false, true},
 	} {
-		web, _, _ := ports(&config.Config{InsecureNoAuth: c.open, Listen: c.listen}, c.authenticated)
+		parts := &Parts{}
+		if c.authenticated {
+			parts.Authentication.Authenticator = auth.First()
+		}
+		web, _, _ := ports(&Settings{InsecureNoAuth: c.open, Listen: c.listen}, parts)
 		l, err := new(Server).listen(web)
 		if err == nil {
 			_ = l.Close() // it served nobody
@@ -136,10 +139,10 @@ func TestListenOnPublicAddress(t *testing.T) {
 			t.Errorf("listen(%+v) = %v", c, err)
 		}
 	}
-	c := &config.Config{}
+	c := &Settings{}
 	c.GRPC.Listen = "0.0.0.0:0"
-	_, grpc, _ := ports(c, false /* authenticated */)
-	s := &Server{config: c}
+	_, grpc, _ := ports(c, &Parts{})
+	s := &Server{settings: c}
 	if err := s.listenGRPC(grpc, &httpd.Listener{}); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "set auth") {
 		t.Errorf("listenGRPC() = %v, want what to do", err)
 	}
@@ -150,20 +153,20 @@ func TestGuard(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		ip     string
-		config config.Config
+		config Settings
 		want   []string
 	}{
 		"loopback":       {ip: "127.0.0.1", want: []string{"127.0.0.1", "[::1]", "localhost"}},
 		"another of it":  {ip: "127.0.0.2", want: []string{"127.0.0.1", "127.0.0.2", "[::1]", "localhost"}},
 		"version 6":      {ip: "::1", want: []string{"127.0.0.1", "[::1]", "localhost"}},
-		"more names":     {ip: "127.0.0.1", config: config.Config{AllowedHosts: []string{"a.example"}}, want: []string{"127.0.0.1", "[::1]", "a.example", "localhost"}},
-		"behind a proxy": {ip: "127.0.0.1", config: config.Config{PublicURL: "https://A.example:8443/x"}, want: []string{"127.0.0.1", "[::1]", "a.example", "localhost"}},
-		"its version 6":  {ip: "127.0.0.1", config: config.Config{PublicURL: "https://[2001:db8::1]:8443"}, want: []string{"127.0.0.1", "[2001:db8::1]", "[::1]", "localhost"}},
-		"by its name":    {ip: "127.0.1.1", config: config.Config{Listen: "Agent.local:8080"}, want: []string{"127.0.0.1", "127.0.1.1", "[::1]", "agent.local", "localhost"}},
-		"every address":  {ip: "127.0.0.1", config: config.Config{Listen: ":8080"}, want: []string{"127.0.0.1", "[::1]", "localhost"}},
+		"more names":     {ip: "127.0.0.1", config: Settings{AllowedHosts: []string{"a.example"}}, want: []string{"127.0.0.1", "[::1]", "a.example", "localhost"}},
+		"behind a proxy": {ip: "127.0.0.1", config: Settings{PublicURL: "https://A.example:8443/x"}, want: []string{"127.0.0.1", "[::1]", "a.example", "localhost"}},
+		"its version 6":  {ip: "127.0.0.1", config: Settings{PublicURL: "https://[2001:db8::1]:8443"}, want: []string{"127.0.0.1", "[2001:db8::1]", "[::1]", "localhost"}},
+		"by its name":    {ip: "127.0.1.1", config: Settings{Listen: "Agent.local:8080"}, want: []string{"127.0.0.1", "127.0.1.1", "[::1]", "agent.local", "localhost"}},
+		"every address":  {ip: "127.0.0.1", config: Settings{Listen: ":8080"}, want: []string{"127.0.0.1", "[::1]", "localhost"}},
 		"public":         {ip: "192.0.2.1"},
-		"public, named":  {ip: "192.0.2.1", config: config.Config{AllowedHosts: []string{"a.example"}}, want: []string{"127.0.0.1", "192.0.2.1", "[::1]", "a.example", "localhost"}},
-		"all, named":     {ip: "::", config: config.Config{AllowedHosts: []string{"a.example"}, PublicURL: "https://b.example"}, want: []string{"127.0.0.1", "[::1]", "a.example", "b.example", "localhost"}},
+		"public, named":  {ip: "192.0.2.1", config: Settings{AllowedHosts: []string{"a.example"}}, want: []string{"127.0.0.1", "192.0.2.1", "[::1]", "a.example", "localhost"}},
+		"all, named":     {ip: "::", config: Settings{AllowedHosts: []string{"a.example"}, PublicURL: "https://b.example"}, want: []string{"127.0.0.1", "[::1]", "a.example", "b.example", "localhost"}},
 		"everywhere":     {ip: "::"},
 	} {
 		got := guardOf(&c.config, &net.TCPAddr{IP: net.ParseIP(c.ip), Port: 80})
@@ -188,14 +191,14 @@ func TestProbeGuard(t *testing.T) {
 func TestBaseURL(t *testing.T) {
 	t.Parallel()
 	for ip, want := range map[string]string{"127.0.0.1": "http://127.0.0.1:80", "::1": "http://[::1]:80", "0.0.0.0": "http://localhost:80", "::": "http://localhost:80"} {
-		if got := baseURL(&config.Config{}, &net.TCPAddr{IP: net.ParseIP(ip), Port: 80}); got != want {
+		if got := (&Server{settings: &Settings{}, parts: &Parts{}}).baseURL(&net.TCPAddr{IP: net.ParseIP(ip), Port: 80}); got != want {
 			t.Errorf("baseURL(%s) = %s, want %s", ip, got, want)
 		}
 	}
-	if got := baseURL(&config.Config{}, &net.TCPAddr{IP: net.ParseIP("fe80::1"), Zone: "eth0", Port: 80}); got != "http://[fe80::1%25eth0]:80" {
+	if got := (&Server{settings: &Settings{}, parts: &Parts{}}).baseURL(&net.TCPAddr{IP: net.ParseIP("fe80::1"), Zone: "eth0", Port: 80}); got != "http://[fe80::1%25eth0]:80" {
 		t.Errorf("baseURL() = %s, which nobody can open", got)
 	}
-	if got := baseURL(&config.Config{PublicURL: "https://a.example"}, &net.TCPAddr{}); got != "https://a.example" {
+	if got := (&Server{settings: &Settings{PublicURL: "https://a.example"}}).baseURL(&net.TCPAddr{}); got != "https://a.example" {
 		t.Errorf("baseURL() = %s", got)
 	}
 }
@@ -227,11 +230,11 @@ func TestBuildOf(t *testing.T) {
 // Whoever was anonymous makes no grant, and has no vote, where callers authenticate.
 func TestAnonymousMaker(t *testing.T) {
 	t.Parallel()
-	s := &Server{config: &config.Config{}}
+	s := &Server{settings: &Settings{}}
 	if by, err := s.current(t.Context(), auth.Anonymous()); err != nil || !by.IsAnonymous() {
 		t.Errorf("current(anonymous) = %v, %v without authentication", by, err)
 	}
-	s.authenticator = auth.Func(func(context.Context, *auth.Credentials) (auth.Principal, error) {
+	s.Authenticator = auth.Func(func(context.Context, *auth.Credentials) (auth.Principal, error) {
 		return auth.Principal{}, auth.ErrNone
 	})
 	by, err := s.current(t.Context(), auth.Anonymous())
@@ -247,7 +250,7 @@ func TestMakerOnTheSocketOfAProgram(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Server{config: &config.Config{}, persons: directory.New(directory.Config{Store: h})}
+	s := &Server{settings: &Settings{}, persons: directory.New(directory.Config{Store: h})}
 	s.given.Authenticator = &peer.Authenticator{}
 	was := auth.Principal{Subject: "socket:ann", Method: peer.Method}
 	if by, err := s.current(t.Context(), was); err != nil || !by.Equal(was) {

@@ -14,15 +14,14 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"a2a-server/internal/app/config"
 	"a2a-server/internal/httpd"
 )
 
-// ports returns the ports of a configuration, with their keys. The key listen is always set.
-func ports(c *config.Config, authenticated bool) (web, grpc, metrics portKey) {
-	public := func(a net.Addr) error { return publicError(c, a, authenticated) }
-	return portKey{"listen", c.Listen, public}, portKey{"grpc.listen", c.GRPC.Listen, public},
-		portKey{"admin.listen", c.Admin.Listen, func(a net.Addr) error { return metricsPublicError(a, c.Admin.Token.Secret) }}
+// ports returns the ports of a server, with their keys. The key listen is always set.
+func ports(s *Settings, p *Parts) (web, grpc, metrics portKey) {
+	public := func(a net.Addr) error { return publicError(s, a, p.Authentication.Authenticator != nil) }
+	return portKey{"listen", s.Listen, public}, portKey{"grpc.listen", s.GRPC.Listen, public},
+		portKey{"admin.listen", p.Metrics.Listen, func(a net.Addr) error { return metricsPublicError(a, p.Metrics.Token != nil) }}
 }
 
 // portKey is a key of the configuration that names a port.
@@ -88,8 +87,8 @@ func (p *sidePort) close(ctx context.Context) error {
 
 // publicError refuses an address that other machines can reach without authentication, unless
 // insecure_no_auth is set: every client that reaches it may run tools and approve their calls.
-func publicError(c *config.Config, a net.Addr, authenticated bool) error {
-	if authenticated || c.InsecureNoAuth || loopback(a) {
+func publicError(s *Settings, a net.Addr, authenticated bool) error {
+	if authenticated || s.InsecureNoAuth || loopback(a) {
 		return nil
 	}
 	return fmt.Errorf("%w: other machines can reach %s, and there is no authentication: set auth, listen on 127.0.0.1, or set insecure_no_auth to accept every client", ErrConfig, a)
@@ -106,12 +105,12 @@ func tcpAddr(a net.Addr) *net.TCPAddr {
 func loopback(a net.Addr) bool { return tcpAddr(a).IP.IsLoopback() }
 
 // baseURL returns a URL of the server, for the log. a is nil if the Server does not listen.
-func baseURL(c *config.Config, a net.Addr) string {
-	if c.PublicURL != "" || a == nil {
-		return c.PublicURL
+func (s *Server) baseURL(a net.Addr) string {
+	if s.settings.PublicURL != "" || a == nil {
+		return s.settings.PublicURL
 	}
 	u := url.URL{Scheme: "http", Host: a.String()}
-	if c.TLS.Cert != "" {
+	if s.parts.Certificates != nil {
 		u.Scheme = "https"
 	}
 	if tcp := tcpAddr(a); tcp.IP.IsUnspecified() {
@@ -125,7 +124,7 @@ func baseURL(c *config.Config, a net.Addr) string {
 // rebinding). Any other address is guarded only if the configuration names a host, because
 // its clients may use any name. more are other configured addresses, whose host names clients may
 // use.
-func guardOf(c *config.Config, a net.Addr, more ...string) httpd.Guard {
+func guardOf(c *Settings, a net.Addr, more ...string) httpd.Guard {
 	g := httpd.Guard{Origins: c.AllowedOrigins, ReadOrigins: c.ReadOrigins, Proxies: c.TrustedProxies}
 	if !loopback(a) && len(c.AllowedHosts) == 0 {
 		return g

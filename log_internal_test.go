@@ -17,7 +17,9 @@ func TestDefaultLog(t *testing.T) { //nolint:paralleltest // it replaces the sta
 	}
 	before := os.Stderr
 	os.Stderr = file
-	s, err := New(Config{Set: map[string]string{"listen": "127.0.0.1:0", "store": "memory"}})
+	settings := DefaultSettings()
+	settings.Listen, settings.Store = "127.0.0.1:0", "memory"
+	s, err := New(Config{Settings: settings})
 	os.Stderr = before
 	if err != nil {
 		t.Fatal(err)

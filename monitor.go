@@ -31,7 +31,7 @@ type monitor struct {
 // store is opened; the metrics are read when the Server is complete.
 func (m *monitor) count(s *Server) {
 	switch {
-	case s.config.Admin.Listen == "":
+	case s.parts.Metrics.Listen == "":
 		return
 	case s.given.NoListen:
 		s.log.Warn().Msg("admin.listen has no effect: the program that embeds the server opens its own ports")
@@ -46,9 +46,9 @@ func (m *monitor) count(s *Server) {
 		LastBackup: func() time.Time { return s.store.lastBackup() },
 		Push:       s.pushed, Notifications: func() []outbox.Stats { return s.notify.Stats() },
 		Tool: func(name string) bool {
-			return slices.ContainsFunc(s.catalog.Known(), func(k agentcard.Skill) bool { return k.ID == name }) || slices.Contains(s.tools.Load().Reserved(), name)
+			return slices.ContainsFunc(s.catalog.Known(), func(k agentcard.Skill) bool { return k.ID == name }) || slices.Contains(s.tools.Load().Reserved, name)
 		},
-		Gate: func(name string) bool { return s.tools.Load().Policy().Has(name) },
+		Gate: func(name string) bool { return s.tools.Load().Tools.Policy.Has(name) },
 	})
 }
 
@@ -78,29 +78,25 @@ func (m *monitor) listen(s *Server, k portKey) error {
 	if err != nil {
 		return err
 	}
-	guard := guardOf(s.config, l.Addr(), k.at)
+	guard := guardOf(s.settings, l.Addr(), k.at)
 	l = httpd.NewListener(l, metricsConnections, s.log, time.Now)
 	if !loopback(l.Addr()) {
 		guard.Hosts = nil // the token protects, and scrapers use addresses
-		if s.files != nil {
-			l = tls.NewListener(l, s.files.TLS())
+		if s.parts.Certificates != nil {
+			l = tls.NewListener(l, s.parts.Certificates)
 		} else {
 			s.log.Warn().Str("address", l.Addr().String()).Msg("metrics and their token are sent unencrypted: set tls.cert, or listen on 127.0.0.1")
 		}
 	}
-	var secret func() (string, error)
-	if token := s.config.Admin.Token.Secret; token != "" {
-		secret = func() (string, error) { return s.tools.Load().Secret(token) }
-	}
-	m.port = sidePort{httpd.NewPort(l), httpd.NewServer(guard.Wrap(m.metrics.Handler(secret), a2a.WriteRefusal), s.log)}
+	m.port = sidePort{httpd.NewPort(l), httpd.NewServer(guard.Wrap(m.metrics.Handler(s.parts.Metrics.Token), a2a.WriteRefusal), s.log)}
 	m.port.web.WriteTimeout = metrics.WriteTimeout
 	return nil
 }
 
 // metricsPublicError refuses metrics without a token on an address that other machines can reach:
 // localhost may be any.
-func metricsPublicError(a net.Addr, token string) error {
-	if token != "" || loopback(a) {
+func metricsPublicError(a net.Addr, token bool) error {
+	if token || loopback(a) {
 		return nil
 	}
 	return fmt.Errorf("%w: other machines can reach %s, and there is no token: set admin.token, or listen on 127.0.0.1", ErrConfig, a)
@@ -131,7 +127,7 @@ func (m *monitor) details(ctx context.Context, s *Server) []httpd.Detail {
 	all = append(all,
 		httpd.Detail{Name: "approvals", Text: pending},
 		httpd.Detail{Name: "tasks", Text: fmt.Sprintf("%d damaged", f.Damaged)})
-	if len(s.config.Notify) > 0 || f.FailedMessages+f.FailedSummaries > 0 {
+	if len(s.tools.Load().Routes) > 0 || f.FailedMessages+f.FailedSummaries > 0 {
 		all = append(all, httpd.Detail{Name: "notifications", Text: fmt.Sprintf("%d failed, %d summaries failed", f.FailedMessages, f.FailedSummaries)})
 	}
 	if f.Sized {

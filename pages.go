@@ -2,9 +2,6 @@ package a2aserver
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"net/url"
@@ -17,9 +14,8 @@ import (
 	"a2a-server/a2a"
 	"a2a-server/approval/dialect"
 	"a2a-server/auth"
-	"a2a-server/internal/app/config"
+	"a2a-server/internal/catalog"
 	"a2a-server/internal/httpd"
-	"a2a-server/internal/toolset"
 	"a2a-server/task/engine"
 	"a2a-server/task/inbox/api"
 	"a2a-server/task/inbox/web"
@@ -30,12 +26,12 @@ import (
 // pages returns the handler of the pages for people, which share everything that limits and
 // authenticates requests with the protocol; nil: the configuration has none.
 func (s *Server) pages(protocol *a2a.Server, guard httpd.Guard) http.Handler {
-	if !s.config.UI.Enabled {
+	if !s.settings.UI.Enabled {
 		return nil
 	}
 	requests, streams := protocol.Requests()
 	prefix := ""
-	if u, err := url.Parse(s.config.PublicURL); err == nil {
+	if u, err := url.Parse(s.settings.PublicURL); err == nil {
 		prefix = strings.TrimSuffix(u.Path, "/")
 	}
 	c := web.Config{
@@ -49,10 +45,10 @@ func (s *Server) pages(protocol *a2a.Server, guard httpd.Guard) http.Handler {
 			return nil
 		},
 		Documents: documentation(), Demo: s.demo(),
-		Agent: s.config.Agent.Name, Version: Version(), Log: s.log, Now: s.given.Now,
+		Agent: s.settings.Agent.Name, Version: Version(), Log: s.log, Now: s.given.Now,
 	}
 	s.makeSignIn(protocol, guard, web.SignIn(c))
-	if s.authenticator != nil {
+	if s.Authenticator != nil {
 		c.SignOut = signin.OutPath
 	}
 	c.Identify = func(w http.ResponseWriter, r *http.Request) (api.Caller, string, bool) {
@@ -64,19 +60,19 @@ func (s *Server) pages(protocol *a2a.Server, guard httpd.Guard) http.Handler {
 
 // plainWords reports whether a language model reads the messages.
 func (s *Server) plainWords() bool {
-	return s.given.Planner == nil && s.config.Planner.Kind == "llm"
+	return s.given.Planner == nil && !s.direct
 }
 
 // pagesPath returns where browsers at the base URL are sent; "": there are no pages.
 func (s *Server) pagesPath() string {
-	if !s.config.UI.Enabled {
+	if !s.settings.UI.Enabled {
 		return ""
 	}
 	return web.Path + "/"
 }
 
 // policyOf are the gates that are in force, for their page.
-type policyOf struct{ now *toolset.Current }
+type policyOf struct{ now *current }
 
 // Rules implements [web.Policy].
 func (p policyOf) Rules(tool string) []web.Rule { return p.now.Load().Rules(tool) }
@@ -87,7 +83,7 @@ func (p policyOf) Explain(ctx context.Context, of, args string, by auth.Principa
 	if err != nil {
 		return "", err
 	}
-	e, err := p.now.Load().Explain(ctx, toolset.TrialCall{Tool: of, Args: decoded, By: by})
+	e, err := p.now.Load().Explain(ctx, catalog.TrialCall{Tool: of, Args: decoded, By: by})
 	if err != nil {
 		return "", err
 	}
@@ -109,7 +105,7 @@ func signedIn(by auth.Principal) string {
 func (s *Server) toolsOf(ctx context.Context, by auth.Principal) []web.Tool {
 	var out []web.Tool
 	skills := s.catalog.Known()
-	if s.authenticator != nil {
+	if s.Authenticator != nil {
 		if own, err := s.catalog.ListOf(ctx, by); err == nil {
 			skills = own
 		}
@@ -131,40 +127,30 @@ func (s *Server) toolsOf(ctx context.Context, by auth.Principal) []web.Tool {
 func (s *Server) makeSignIn(protocol *a2a.Server, guard httpd.Guard, render func(http.ResponseWriter, *http.Request, int, signin.Page)) {
 	requests, _ := protocol.Requests()
 	c := signin.Config{
-		Server: s.config.Agent.Name, Requests: requests, Guard: s.pageGuard(guard), Authenticator: s.authenticator,
-		Keys: s.apiKeys, OIDC: s.issuers, Complete: s.completed,
-		Store: s.store.handle, Base: s.pageURL(), Idle: s.config.UI.SessionIdle, Lifetime: s.config.UI.SessionLifetime,
+		Server: s.settings.Agent.Name, Requests: requests, Guard: s.pageGuard(guard), Authenticator: s.Authenticator,
+		Keys: s.Keys, OIDC: s.OIDC, Issuers: s.Issuers, Other: s.Other, Complete: s.signsIn,
+		Store: s.store.handle, Base: s.pageURL(), Idle: s.settings.UI.SessionIdle, Lifetime: s.settings.UI.SessionLifetime,
 		Render: render, Log: s.log, Now: s.given.Now,
 	}
-	for i := range s.config.Auth.OIDC {
-		if o := &s.config.Auth.OIDC[i]; o.ClientID != "" {
-			c.Issuers = append(c.Issuers, s.signInIssuer(o))
-		}
-	}
-	if s.config.Auth.MTLS.Given() {
-		c.Other = append(c.Other, "A client certificate of an authority that the operator names needs no sign-in.")
-	}
-	if s.config.Auth.Proxy.Header != "" {
-		c.Other = append(c.Other, "Whoever comes through the proxy that authenticates callers needs no sign-in: use its URL.")
-	}
 	if s.given.Authenticator != nil {
-		c.Other = append(c.Other, "This server authenticates its callers by what their requests bring along.")
+		c.Other = append(slices.Clip(c.Other), "This server authenticates its callers by what their requests bring along.")
 	}
 	s.signin = signin.New(c)
 }
 
-// complete returns p with the defaults of the configuration and what the server knows of its person.
-func (s *Server) complete(ctx context.Context, p auth.Principal) (auth.Principal, error) {
-	p, err := completed(p, &s.config.Auth)
-	if err != nil {
-		return p, err
+// complete returns p with what the operator gives callers and what the server knows of their person.
+func (s *Server) complete(ctx context.Context, p auth.Principal) (_ auth.Principal, err error) {
+	if s.Complete != nil {
+		if p, err = s.Complete(p); err != nil {
+			return p, err
+		}
 	}
 	return s.persons.Complete(ctx, p)
 }
 
-// completed is complete for a sign-in to the pages, which shows a person: a caller who is no person of
+// signsIn is complete for a sign-in to the pages, which shows a person: a caller who is no person of
 // auth.people for certain is nobody.
-func (s *Server) completed(ctx context.Context, p auth.Principal) auth.Principal {
+func (s *Server) signsIn(ctx context.Context, p auth.Principal) auth.Principal {
 	p, err := s.complete(ctx, p)
 	if err != nil {
 		s.log.Warn().Err(err).Msg("a caller cannot sign in")
@@ -174,30 +160,10 @@ func (s *Server) completed(ctx context.Context, p auth.Principal) auth.Principal
 	return p
 }
 
-// signInIssuer returns an issuer as the pages know it.
-func (s *Server) signInIssuer(o *config.OIDC) signin.Issuer {
-	i := signin.Issuer{Name: o.Name, ClientID: o.ClientID, Scopes: o.Scopes, ByAccess: o.SignInToken == config.ByAccess, Mark: issuerMark(o, &s.config.Auth)}
-	if name := o.ClientSecret.Secret; name != "" {
-		i.Secret = func(context.Context) (string, error) { return s.tools.Load().Secret(name) }
-	}
-	return i
-}
-
-// issuerMark returns a text that changes with every setting that identifies the callers of an
-// issuer, or gives them rights.
-func issuerMark(o *config.OIDC, conf *config.Auth) string {
-	text, err := json.Marshal([]any{o.Issuer, o.ClientID, o.Audiences, o.SignInToken, o.Subject, o.Person, o.Tenant, o.Roles, conf.Tenant, conf.DefaultRoles, conf.People})
-	if err != nil {
-		panic("the configuration of an issuer cannot be written: " + err.Error()) // it was read from YAML
-	}
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:16])
-}
-
 // pageURL returns the URL at which browsers reach the server; "": only they know.
 func (s *Server) pageURL() string {
-	if at := s.Addr(); s.config.PublicURL != "" || at != nil && loopback(at) {
-		return baseURL(s.config, at)
+	if at := s.Addr(); s.settings.PublicURL != "" || at != nil && loopback(at) {
+		return s.baseURL(at)
 	}
 	return ""
 }
@@ -207,7 +173,7 @@ func (s *Server) pageURL() string {
 // credentials that a person's browser sends by itself.
 func (s *Server) pageGuard(g httpd.Guard) httpd.Guard {
 	g.Own, g.Pages, g.Origins, g.ReadOrigins = true, signin.Pages, nil, nil
-	if u, err := url.Parse(s.config.PublicURL); err == nil && u.Host != "" {
+	if u, err := url.Parse(s.settings.PublicURL); err == nil && u.Host != "" {
 		g.Origins = []string{u.Scheme + "://" + u.Host}
 	}
 	return g

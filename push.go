@@ -20,7 +20,6 @@ import (
 	v03 "a2a-server/a2a/v03"
 	"a2a-server/auth"
 	"a2a-server/client"
-	"a2a-server/internal/app/config"
 	"a2a-server/internal/egress"
 	"a2a-server/internal/keyring"
 	"a2a-server/internal/tlsfiles"
@@ -47,14 +46,12 @@ type pushes struct {
 	client    *http.Client
 }
 
-// pushes returns how the push notifications of a configuration are sent. own returns the
-// addresses on which the server listens.
-func (c *Config) pushes(conf *config.Config, own func() []netip.AddrPort) (*pushes, error) {
-	p := &conf.Push
+// pushes returns how push notifications are sent. own returns the addresses on which the server listens.
+func (c *Config) pushes(own func() []netip.AddrPort) (*pushes, error) {
+	p := &c.Settings.Push
 	if !p.Enabled {
 		return nil, nil //nolint:nilnil // there are none
 	}
-	warn(c.Log, p.Warnings())
 	out := &pushes{egress: egress.Config{
 		AllowPrivate: p.AllowPrivate, AllowLoopback: p.AllowLoopback, Allow: p.Networks, Own: own, NAT64: p.NAT64,
 		MaxConnsPerHost: 8, Timeout: p.Timeout, MaxBytes: maxPushAnswer, Announced: true,
@@ -86,14 +83,14 @@ func (s *Server) openPush() {
 		return
 	}
 	of := push.Config{
-		Store: s.store.handle, Secrets: s.sealer(), Client: s.push.client, Timeout: s.config.Push.Timeout, Log: s.log, Now: s.given.Now,
-		Unshared: s.authenticator == nil,
+		Store: s.store.handle, Secrets: s.sealer(), Client: s.push.client, Timeout: s.settings.Push.Timeout, Log: s.log, Now: s.given.Now,
+		Unshared: s.Authenticator == nil,
 		Legacy:   legacyTask, View: func(ctx context.Context, id store.TaskID, seq uint64) (*task.View, error) {
 			return s.engine.ViewAt(ctx, id, seq)
 		},
 		CrashPoint: s.given.CrashPoint,
 	}
-	if s.config.Push.JWT {
+	if s.settings.Push.JWT {
 		of.Sign = s.pushTokens().sign
 	}
 	s.push.deliverer = push.New(of)
@@ -118,10 +115,10 @@ func (s *Server) offered() *operation.Push {
 		return nil
 	}
 	out := &operation.Push{
-		HTTP:    s.config.Push.AllowHTTP,
+		HTTP:    s.settings.Push.AllowHTTP,
 		Refuses: func(host, port string) bool { return s.push.dialer.Check(host, port) != nil },
 	}
-	if s.config.Push.JWT {
+	if s.settings.Push.JWT {
 		out.Keys = s.pushTokens().keys.KeySet
 	}
 	return out
@@ -160,7 +157,7 @@ type pushTokens struct {
 }
 
 func (s *Server) pushTokens() *pushTokens {
-	return &pushTokens{keys: s.keys.Signer(keyring.PushTokens), issuer: s.config.PublicURL, now: s.given.Now}
+	return &pushTokens{keys: s.keys.Signer(keyring.PushTokens), issuer: s.settings.PublicURL, now: s.given.Now}
 }
 
 // pushClaims are the claims of a token. The receiver compares aud with its own URL, the hash

@@ -1,23 +1,38 @@
 package a2aserver
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
-	"a2a-server/internal/adminsocket"
-	"a2a-server/internal/app/config"
+	"a2a-server/internal/catalog"
 	"a2a-server/internal/debugapi"
-	"a2a-server/internal/toolset"
+	"a2a-server/task"
+	"a2a-server/task/notify"
+	"a2a-server/task/planner/llm"
+	"a2a-server/tool"
 )
 
 // quiet is for how long no call of a server of tools that a reload has replaced must run
 // before it is closed: a call may be about to start.
 const quiet = 10 * time.Second
+
+// offer is an Offer with the tools and gates of the program.
+type offer struct {
+	*Offer
+	*catalog.Tools
+}
+
+// current is the offer that is in force. The zero value has none.
+type current struct{ atomic.Pointer[offer] }
+
+// always reports whether every call of t has to be approved, as far as that is known without its arguments.
+func (c *current) always(t tool.Tool) bool { return c.Load().Tools.Policy.Always(t) }
 
 // reloads runs reloads in turn, and closes the parts that reloads replaced.
 type reloads struct {
@@ -27,9 +42,9 @@ type reloads struct {
 	closing sync.WaitGroup // and listing servers that were late
 }
 
-// retired is a server of tools that the configuration no longer has.
+// retired is a server of tools that is not offered any more.
 type retired struct {
-	server toolset.Server
+	server ToolServer
 	since  time.Time // nothing has run since then
 }
 
@@ -40,7 +55,37 @@ func (r *reloads) ended() bool {
 	return r.closed
 }
 
-// Reload reads the file of API keys and then the configuration again. The keys take effect as
+// without returns the servers that others do not have.
+func without(servers, others []ToolServer) []ToolServer {
+	return slices.DeleteFunc(slices.Clone(servers), func(s ToolServer) bool { return slices.Contains(others, s) })
+}
+
+// closeAll closes servers of tools.
+func closeAll(servers []ToolServer) error {
+	var errs []error
+	for _, s := range servers {
+		errs = append(errs, s.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// list lists the tools of an offer, waiting for its servers of tools. It returns a lister for the card, and problems
+// with the tools and gates. late: a server has not answered.
+func (s *Server) list(o *offer, wait time.Duration) (_ *catalog.Lister, warnings []string, late bool, _ error) {
+	if o.Await != nil {
+		ctx, cancel := context.WithTimeoutCause(context.Background(), wait, catalog.ErrSlow)
+		late = o.Await(ctx)
+		cancel()
+	}
+	lister, listed, warnings, err := o.Tools.List(slices.Concat(s.given.Tools, o.All), late)
+	if err != nil {
+		return nil, nil, late, err
+	}
+	problems, err := s.given.problems(o.Offer, listed, o.Tools.Policy)
+	return lister, append(warnings, problems...), late, err
+}
+
+// Reload reads the file of API keys and then the operator's configuration again. The keys take effect as
 // soon as they are read, even if the configuration has errors, so that a revoked key ends.
 // Tools, secrets, gates and routes, and the files of TLS, take effect at once; other keys of the
 // configuration that have changed need a restart, and the log names them. Calls that run keep
@@ -57,7 +102,7 @@ func (s *Server) reload() (done debugapi.Reloaded, err error) {
 	defer func() { s.monitor.metrics.Reloaded(err) }()
 	// For itself, and first: a key that was revoked must not stay valid because something
 	// else is broken, or takes its time, as an earlier reload may.
-	if err := s.authentication.reload(); err != nil {
+	if err := s.given.Operator.ReloadKeys(); err != nil {
 		return done, fmt.Errorf("reload: %w", err)
 	}
 	r := &s.reloads
@@ -66,57 +111,41 @@ func (s *Server) reload() (done debugapi.Reloaded, err error) {
 	if r.closed {
 		return done, errors.New("a2aserver: the server is closed, so it cannot reload")
 	}
-	warnings := config.InertRoles(callers(s.config, s.apiKeys))
+	made, restart, err := s.given.Operator.Reload()
+	if err != nil {
+		return done, fmt.Errorf("reload: %w", err)
+	}
+	warnings := made.Warnings
 	defer func() { warn(s.log, warnings) }()
-	conf, restart, err := config.Reload(s.given.source(), s.config)
+	before, next := s.tools.Load(), &offer{made, s.given.tools(made, s.direct)}
+	listed, problems, late, err := s.list(next, catalog.ListTime)
 	if err != nil {
-		return done, fmt.Errorf("reload: %w", err)
+		return done, fmt.Errorf("reload: %w", errors.Join(err, closeAll(without(made.Servers, before.Servers))))
 	}
-	if s.files != nil { // it would notice new keys by itself, a little later
-		if err := s.files.Reload(); err != nil {
-			return done, fmt.Errorf("reload: %w", err)
-		}
+	warnings = append(warnings, problems...)
+	if made.InForce != nil {
+		made.InForce()
 	}
-	before := s.tools.Load()
-	if s.admin.Port != nil {
-		if err := adminsocket.CheckPrograms(s.config, conf, os.Geteuid()); err != nil {
-			return done, fmt.Errorf("reload: %w", err)
-		}
-	}
-	cache, err := s.given.cacheFolder(conf)
-	if err != nil {
-		return done, fmt.Errorf("reload: %w", err)
-	}
-	routes, unread, err := s.given.routes(conf, s.own)
-	if err != nil {
-		return done, fmt.Errorf("reload: %w", err)
-	}
-	next, err := toolset.New(s.given.tools(conf, s.own, cache), before)
-	if err != nil {
-		return done, fmt.Errorf("reload: %w", err)
-	}
-	listed, problems, late, err := next.Check(toolset.ListTime)
-	if err != nil {
-		return done, fmt.Errorf("reload: %w", errors.Join(err, next.Close(before)))
-	}
-	undecidable, unmet := s.given.roleProblems(conf, s.apiKeys)
-	warnings = slices.Concat(warnings, problems, unread, unmet, undecidable)
 	s.tools.Store(next)
-	next.Start()
-	s.notify.SetRoutes(routes) // first: the rows of a new route find it
-	s.engine.Reload(next.Registry(), next.Policy(), taskRoutes(routes))
-	s.catalog.Set(next, listed)
+	if made.Start != nil {
+		if err := made.Start(); err != nil {
+			s.log.Warn().Err(err).Msg("the tools were not started")
+		}
+	}
+	s.notify.SetRoutes(made.Routes) // first: the rows of a new route find it
+	s.engine.Reload(next.Registry, next.Tools.Policy, taskRoutes(made.Routes))
+	s.catalog.Set(next.Tools, listed)
 	if late {
 		r.closing.Go(func() { s.listLate(next) })
 	}
-	for _, old := range before.Servers(next) {
+	for _, old := range without(before.Servers, made.Servers) {
 		r.retired = append(r.retired, retired{server: old, since: time.Now()})
 	}
 	if len(restart) > 0 {
 		s.log.Warn().Str("keys", strings.Join(restart, " ")).Msg("these keys have changed, too: they take effect when the server is restarted")
 	}
-	if s.given.Inside.LogLevel != nil {
-		s.given.Inside.LogLevel(conf.Log.Level)
+	if s.given.Inside.LogLevel != nil && made.LogLevel != "" {
+		s.given.Inside.LogLevel(made.LogLevel)
 	}
 	// The server would notice new keys of its own by itself, too.
 	if err := s.keys.Reload(); err != nil {
@@ -128,10 +157,18 @@ func (s *Server) reload() (done debugapi.Reloaded, err error) {
 	return done, nil
 }
 
-// listLate lists the tools of a state once more, with more time, because a server of tools had
+// taskRoutes returns routes as the engine knows them.
+func taskRoutes(routes []notify.Route) (all []task.Route) {
+	for _, r := range routes {
+		all = append(all, r.Route)
+	}
+	return all
+}
+
+// listLate lists the tools of an offer once more, with more time, because a server of tools had
 // not answered when it came into force, and logs the problems with them.
-func (s *Server) listLate(of *toolset.State) {
-	listed, warnings, _, err := of.Check(toolset.ListTime) // a shutdown closes the tools, which ends it
+func (s *Server) listLate(o *offer) {
+	listed, warnings, _, err := s.list(o, catalog.ListTime) // a shutdown closes the tools, which ends it
 	if s.reloads.ended() {
 		return
 	}
@@ -139,9 +176,9 @@ func (s *Server) listLate(of *toolset.State) {
 		s.log.Error().Err(err).Msg("the tools of a server that was late cannot be used")
 		return
 	}
-	if s.tools.Load() == of { // a reload logs its own problems
+	if s.tools.Load() == o { // a reload logs its own problems
 		warn(s.log, warnings)
-		s.catalog.Set(of, listed)
+		s.catalog.Set(o.Tools, listed)
 		s.log.Info().Str("tools", s.toolNames()).Msg("the tools of servers that were late are listed")
 	}
 }
@@ -170,8 +207,8 @@ func (s *Server) sweep(now time.Time) {
 }
 
 // closeServer closes a server of tools, and logs the error.
-func (s *Server) closeServer(one toolset.Server) {
-	if err := one.Close(); err != nil {
+func (s *Server) closeServer(server ToolServer) {
+	if err := server.Close(); err != nil {
 		s.log.Warn().Err(err).Msg("a server of tools did not end cleanly")
 	}
 }
@@ -179,22 +216,24 @@ func (s *Server) closeServer(one toolset.Server) {
 // closeTools closes all servers of tools, and the connections of the planner, after the calls have ended. There are no more
 // reloads.
 func (s *Server) closeTools() error {
-	closePlanner(s.planner)
+	if p, is := s.planner.(*llm.Planner); is {
+		p.Close()
+	}
 	r := &s.reloads
 	r.mu.Lock()
 	r.closed = true
-	var all []toolset.Server
+	var servers []ToolServer
 	for _, old := range r.retired {
-		all = append(all, old.server)
+		servers = append(servers, old.server)
 	}
 	r.retired = nil
 	r.mu.Unlock()
 	if now := s.tools.Load(); now != nil {
-		all = append(all, now.Servers(nil)...)
+		servers = append(servers, now.Servers...)
 	}
-	errs := make([]error, len(all))
-	for i, one := range all {
-		r.closing.Go(func() { errs[i] = one.Close() })
+	errs := make([]error, len(servers))
+	for i, server := range servers {
+		r.closing.Go(func() { errs[i] = server.Close() })
 	}
 	r.closing.Wait()
 	return errors.Join(errs...)

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"a2a-server/a2a"
-	"a2a-server/internal/app/config"
 	"a2a-server/internal/httpd"
 	"a2a-server/store"
 	"a2a-server/task/engine"
@@ -59,8 +58,8 @@ func (s *Server) Run(ctx context.Context) error {
 	}()
 	defer s.end()
 	defer s.catalog.Close()
-	if s.files != nil {
-		watching.Go(func() { s.files.Run(ctx) })
+	if s.parts.Background != nil {
+		watching.Go(func() { s.parts.Background(ctx) })
 	}
 	if s.late {
 		first := s.tools.Load()
@@ -85,7 +84,7 @@ func (s *Server) Run(ctx context.Context) error {
 	go func() { r.engineEnded <- s.engine.Run(working) }()
 	r.pushEnded = s.deliver(delivering)
 	r.start(ctx, requests)
-	s.startTools() //nolint:contextcheck // a shutdown closes the tools, which ends it
+	s.startTools()
 	why := r.wait(ctx)
 	if why == nil {
 		s.log.Info().Msg("shutting down")
@@ -118,11 +117,11 @@ func (s *Server) sweepEnded(ctx context.Context) {
 
 // startTools starts what tools do in the background.
 func (s *Server) startTools() {
-	tools := s.tools.Load()
-	if err := tools.Sweep(); err != nil {
-		s.log.Warn().Err(err).Msg("the data folder has indexes that are of no use")
+	if start := s.tools.Load().Start; start != nil {
+		if err := start(); err != nil {
+			s.log.Warn().Err(err).Msg("not all of the tools were started")
+		}
 	}
-	tools.Start()
 }
 
 // start serves, and returns when the tasks of a restored store are up to date, or the engine or ctx
@@ -218,13 +217,13 @@ func addressText(a net.Addr) string {
 
 // announce logs that the server is listening, with the warnings for its operator.
 func (s *Server) announce() {
-	planner := s.config.Planner.Kind
+	planner := map[bool]string{true: "direct", false: "llm"}[s.direct]
 	if p := s.given.Planner; p != nil {
 		planner = fmt.Sprintf("%T", p)
 	}
-	s.log.Info().Str("address", addressText(s.Addr())).Str("grpc", addressText(s.GRPCAddr())).Str("metrics", addressText(s.MetricsAddr())).Str("url", s.url).Str("data", s.config.Data).Str("store", s.config.Store).
+	s.log.Info().Str("address", addressText(s.Addr())).Str("grpc", addressText(s.GRPCAddr())).Str("metrics", addressText(s.MetricsAddr())).Str("url", s.url).Str("data", s.settings.Data).Str("store", s.settings.Store).
 		Str("planner", planner).Str("tools", s.toolNames()).Str("tools_for_some", s.reservedTools()).Str("version", Version()).Msg("listening")
-	if l := s.config.Limits; s.limits.Connections < l.Connections || s.limits.Streams < l.Streams {
+	if l := s.settings.Limits; s.limits.Connections < l.Connections || s.limits.Streams < l.Streams {
 		s.log.Warn().Int("connections", s.limits.Connections).Int("streams", s.limits.Streams).Int("open_files", s.limits.Files).
 			Msg("limits.connections or limits.streams are lowered: raise the limit of open files (ulimit -n), or set limits that fit")
 	}
@@ -239,11 +238,11 @@ func (s *Server) announce() {
 			s.log.Error().Str("panic", panicked).Msg(text)
 		}
 	}
-	if s.tools.Load().Defaults() {
+	if s.tools.Load().Defaults {
 		s.log.Info().Msg("the configuration has no key tools, so the tools to try the server by are there: add tools: to choose your own")
 	}
 	switch {
-	case s.authenticator != nil:
+	case s.Authenticator != nil:
 	case s.port == nil:
 		s.log.Warn().Msg("no authentication: every client of the handler may call tools and approve their calls")
 	case s.open() == "":
@@ -251,10 +250,7 @@ func (s *Server) announce() {
 	default:
 		s.warnOpen()
 	}
-	if s.config.DeclaredGates == config.IgnoreDeclared {
-		s.log.Warn().Msg("declared_gates is ignore: tools that want approval run without it, unless a gate of the configuration asks")
-	}
-	if s.port != nil && s.config.PublicURL == "" && !loopback(s.Addr()) && len(s.config.AllowedHosts) == 0 {
+	if s.port != nil && s.settings.PublicURL == "" && !loopback(s.Addr()) && len(s.settings.AllowedHosts) == 0 {
 		s.log.Warn().Msg("the agent card names the address that each request came to: set public_url, or allowed_hosts to the names that clients use")
 	}
 	if s.given.Inside.Listening != nil {
@@ -271,7 +267,7 @@ func restoredText(moment time.Time) string {
 // proxy in front according to the configuration; "" if it has authentication, or only this
 // machine reaches it.
 func (s *Server) open() string {
-	if s.authenticator != nil {
+	if s.Authenticator != nil {
 		return ""
 	}
 	for _, a := range []net.Addr{s.Addr(), s.GRPCAddr()} {
@@ -282,7 +278,7 @@ func (s *Server) open() string {
 	if s.port == nil {
 		return ""
 	}
-	return config.Proxied(s.config)
+	return s.settings.Proxied()
 }
 
 // warnOpen logs the address of a server that other machines reach without authentication.
@@ -295,7 +291,7 @@ func (s *Server) warnOpen() {
 // cleanly. The grace period of calls begins here, so that clients that do not read do not
 // extend it.
 func (r *running) shutdown(ctx context.Context) error {
-	over := time.Now().Add(r.config.Limits.Grace)
+	over := time.Now().Add(r.settings.Limits.Grace)
 	drained, silent := make(chan error, 1), make(chan struct{})
 	// After the grace period the engine's waits are bounded, except for the disk.
 	const slack = engine.LastWords + 10*time.Second
@@ -330,7 +326,7 @@ func (r *running) shutdown(ctx context.Context) error {
 		{"close the admin socket", 3 * sideCutOff, func(ctx context.Context) error {
 			return errors.Join(r.admin.close(ctx), r.monitor.port.close(ctx))
 		}},
-		{"finish calls", r.config.Limits.Grace + slack, func(context.Context) error {
+		{"finish calls", r.settings.Limits.Grace + slack, func(context.Context) error {
 			r.engine.Stop(time.Until(over))
 			r.endEngine()
 			return <-r.engineEnded

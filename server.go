@@ -23,29 +23,31 @@ import (
 	"a2a-server/auth/apikey"
 	"a2a-server/auth/directory"
 	"a2a-server/auth/peer"
-	"a2a-server/internal/app/config"
+	"a2a-server/internal/catalog"
 	"a2a-server/internal/httpd"
 	"a2a-server/internal/keyring"
 	"a2a-server/internal/limits"
-	"a2a-server/internal/tlsfiles"
-	"a2a-server/internal/toolset"
 	"a2a-server/task"
 	"a2a-server/task/engine"
 	"a2a-server/task/inbox/api"
 	"a2a-server/task/inbox/web/signin"
 	"a2a-server/task/notify"
+	"a2a-server/task/planner/direct"
 	"a2a-server/tool/searchtool"
 )
 
 // A Server is an A2A server. Its store and its port are open, but it serves nothing before
 // [Server.Run]. It is safe for concurrent use. [New] makes it.
 type Server struct {
-	config *config.Config
-	log    zerolog.Logger
-	authentication
+	settings *Settings
+	log      zerolog.Logger
+	given    Config // that of New
+	parts    *Parts
+	Authentication
 	store     *backend
 	persons   *directory.Directory
 	planner   task.Planner
+	direct    bool // the planner reads messages as direct does
 	keys      *keyring.Keyring
 	engine    *engine.Engine
 	admin     sidePort // the admin socket
@@ -53,13 +55,11 @@ type Server struct {
 	signin    *signin.SignIn // nil: there are no pages
 	push      *pushes        // nil: no push notifications
 	notify    *pumping
-	given     Config          // the Config of New, for reloads
-	tools     toolset.Current // that are in force, with secrets and gates
+	tools     current // that are in force, with gates
 	reloads   reloads
-	catalog   *toolset.Catalog                 // the skills of the card
+	catalog   *catalog.Catalog                 // the skills of the card
 	late      bool                             // a server of tools has not listed them yet
 	addresses atomic.Pointer[[]netip.AddrPort] // of the ports, for tools that must not reach them
-	files     *tlsfiles.Files                  // certificates of the ports; nil: no TLS
 	port      *httpd.Port                      // nil: NoListen
 	grpc      grpcPort
 	url       string // base URL, for the log
@@ -77,124 +77,156 @@ type Server struct {
 	ended  chan struct{}      // closed when everything is released
 }
 
-// New opens the store and the port. The error lists all problems with the configuration's
-// keys; an error that wraps [ErrConfig] means that the configuration does not fit its
+// New opens the store and the port. The error lists all problems with the operator's
+// configuration; an error that wraps [ErrConfig] means that the configuration does not fit its
 // environment; all other errors come from the machine. Nothing stays open after an error.
 func New(c Config) (_ *Server, err error) {
-	conf, err := config.Load(c.source())
-	if err != nil {
-		return nil, err
-	}
-	c.defaultLog(conf)
-	if c.Now == nil {
-		c.Now = time.Now
-	}
-	s := &Server{config: conf, given: c, log: c.Log, ended: make(chan struct{})}
+	c.complete()
+	s := &Server{settings: c.Settings, given: c, log: c.Log, ended: make(chan struct{})}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.release())
 		}
 	}()
-	p, err := c.parts(conf, s.own, &s.tools)
-	if err != nil {
+	if s.parts, err = c.Operator.Parts(&s.given, s.own); err != nil {
 		return nil, err
 	}
-	s.files, s.authentication, s.push, s.planner = p.files, p.authentication, p.push, p.planner
-	warn(s.log, config.InertRoles(callers(conf, s.apiKeys)))
-	undecidable, unmet := c.roleProblems(conf, s.apiKeys)
-	warn(s.log, append(unmet, undecidable...))
-	if s.limits = limits.Derive(&conf.Limits, s.authenticator != nil, limits.OfProcess()); c.Inside.Limits != nil {
+	s.Authentication = s.parts.Authentication
+	warn(s.log, s.parts.Warnings)
+	if _, err = s.given.card(true); err != nil {
+		return nil, err
+	}
+	if s.push, err = s.given.pushes(s.own); err != nil {
+		return nil, err
+	}
+	s.plan()
+	if s.limits = limits.Derive((*limits.Configured)(&c.Settings.Limits), s.Authenticator != nil, limits.OfProcess()); c.Inside.Limits != nil {
 		c.Inside.Limits(&s.limits)
 	}
-	cache, err := c.cacheFolder(conf)
-	if err != nil {
+	if err := s.makeOffer(); err != nil {
 		return nil, err
 	}
-	first, err := toolset.New(c.tools(conf, s.own, cache), nil)
-	if err != nil {
+	if err := s.openData(); err != nil {
 		return nil, err
 	}
-	s.tools.Store(first)
-	listed, warnings, late, err := first.Check(toolset.StartTime)
-	warn(s.log, warnings)
-	if err != nil {
+	if err := s.makeEngine(); err != nil {
 		return nil, err
-	}
-	s.catalog, s.late = toolset.NewCatalog(first, listed, c.Log), late
-	if c.Store != nil {
-		s.store = useStore(c.Store)
-	} else if err := os.MkdirAll(conf.Data, 0o700); err != nil {
-		return nil, fmt.Errorf("create the data folder: %w: choose another one with data", err)
-	} else if err := c.checkData(conf); err != nil {
-		return nil, err
-	}
-	s.monitor.count(s)
-	if s.store == nil {
-		if s.store, err = openStore(conf, c.CrashPoint, s.monitor.metrics); err != nil {
-			return nil, err
-		}
-	}
-	s.monitor.watch(s)
-	s.persons = directory.New(directory.Config{Store: s.store.handle, Now: c.Now, Operators: []string{apikey.Method, peer.Method}, Log: c.Log})
-	if s.authenticator != nil {
-		s.authenticator = auth.Completing(s.authenticator, s.persons.Complete)
-	}
-	if s.keys, err = c.openKeys(conf); err != nil {
-		return nil, err
-	}
-	if c.Presenter == nil {
-		c.Presenter = dialect.New(dialect.Config{Keywords: conf.Keywords})
-	}
-	of := engine.Config{
-		Store: s.store.handle, Tools: first.Registry(), Planner: s.planner, Policy: first.Policy(), Presenter: c.Presenter,
-		Memory: c.Memory, Rank: searchtool.Rank, Hooks: c.Hooks, AfterHooks: c.AfterHooks, ErrorHooks: c.ErrorHooks, Decider: c.Decider, ToolDeciders: c.ToolDeciders, ProviderErrorFails: conf.ProviderError == config.FailCall,
-		Agent: conf.Agent.Name, DelegatedDecisions: conf.Auth.DelegatedDecisions, People: conf.Auth.People, HoldSiblings: conf.HoldSiblings, NoIdempotency: !conf.Idempotency, WholeText: conf.Streams.WholeText,
-		Limits: s.limits.Engine, Answers: s.limits.Answers, Page: s.limits.Page, Observers: s.monitor.observers(), Accepted: s.persons.Remember, Current: s.current, Log: c.Log, Now: c.Now, Host: c.Host, CrashPoint: c.CrashPoint,
-		Routes: taskRoutes(p.routes),
-	}
-	if s.push != nil {
-		of.Push = s.sealer()
-	}
-	if s.engine, err = engine.New(of); err != nil {
-		return nil, err
-	}
-	if c.Inside.Opened != nil {
-		c.Inside.Opened(&s.tools)
 	}
 	s.openPush()
-	s.notify = newPumping(notify.Config{Store: s.store.handle, Log: s.log, Now: c.Now, CrashPoint: c.CrashPoint}, conf, p.routes)
+	s.notify = newPumping(notify.Config{Store: s.store.handle, Log: s.log, Now: c.Now, CrashPoint: c.CrashPoint}, c.Settings, s.tools.Load().Routes)
 	s.makeAPI()
 	if err := s.openAdmin(); err != nil {
 		return nil, err
 	}
-	if c.Inside.Alone != nil {
-		s.port = httpd.NewPort(c.Inside.Alone)
-	} else if !c.NoListen {
-		if err := s.openPorts(); err != nil {
-			return nil, err
-		}
+	if err := s.openPorts(); err != nil {
+		return nil, err
 	}
 	if err := s.checkDemo(); err != nil {
 		return nil, err
 	}
-	s.url = baseURL(conf, s.Addr())
+	s.url = s.baseURL(s.Addr())
 	if err := s.serveProtocol(); err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
-// openPorts opens the ports of the configuration.
+// plan chooses the planner: the program's, the operator's, or the direct planner.
+func (s *Server) plan() {
+	switch {
+	case s.given.Planner != nil:
+		s.planner = s.given.Planner
+	case s.parts.Planner != nil:
+		s.planner = s.parts.Planner
+	default:
+		s.planner, s.direct = direct.New(direct.Config{Approval: s.tools.always}), true
+	}
+}
+
+// makeOffer makes the tools and gates, and lists them for the card.
+func (s *Server) makeOffer() error {
+	made, err := s.given.Operator.Offer()
+	if err != nil {
+		return err
+	}
+	warn(s.log, made.Warnings)
+	first := &offer{made, s.given.tools(made, s.direct)}
+	if made.InForce != nil {
+		made.InForce()
+	}
+	s.tools.Store(first)
+	listed, warnings, late, err := s.list(first, catalog.StartTime)
+	warn(s.log, warnings)
+	if err != nil {
+		return err
+	}
+	s.catalog, s.late = catalog.NewCatalog(first.Tools, listed, s.log), late
+	return nil
+}
+
+// openData opens the store, whose commits are measured, and the server's own keys.
+func (s *Server) openData() (err error) {
+	c := &s.given
+	if c.Store != nil {
+		s.store = useStore(c.Store)
+	} else if err := os.MkdirAll(s.settings.Data, 0o700); err != nil {
+		return fmt.Errorf("create the data folder: %w: choose another one with data", err)
+	} else if err := c.checkData(); err != nil {
+		return err
+	}
+	s.monitor.count(s)
+	if s.store == nil {
+		if s.store, err = openStore(s.settings, c.CrashPoint, s.monitor.metrics); err != nil {
+			return err
+		}
+	}
+	s.monitor.watch(s)
+	s.persons = directory.New(directory.Config{Store: s.store.handle, Now: c.Now, Operators: []string{apikey.Method, peer.Method}, Log: c.Log})
+	if s.Authenticator != nil {
+		s.Authenticator = auth.Completing(s.Authenticator, s.persons.Complete)
+	}
+	s.keys, err = c.openKeys()
+	return err
+}
+
+// makeEngine makes the engine.
+func (s *Server) makeEngine() (err error) {
+	c, offered := &s.given, s.tools.Load()
+	if c.Presenter == nil {
+		c.Presenter = dialect.New(dialect.Config{Keywords: s.settings.Keywords})
+	}
+	config := engine.Config{
+		Store: s.store.handle, Tools: offered.Registry, Planner: s.planner, Policy: offered.Tools.Policy, Presenter: c.Presenter,
+		Memory: c.Memory, Rank: searchtool.Rank, Hooks: c.Hooks, AfterHooks: c.AfterHooks, ErrorHooks: c.ErrorHooks, Decider: c.Decider, ToolDeciders: c.ToolDeciders, ProviderErrorFails: s.settings.ProviderError == FailCall,
+		Agent: s.settings.Agent.Name, DelegatedDecisions: s.Delegated, People: s.People, HoldSiblings: s.settings.HoldSiblings, NoIdempotency: !s.settings.Idempotency, WholeText: s.settings.Streams.WholeText,
+		Limits: s.limits.Engine, Answers: s.limits.Answers, Page: s.limits.Page, Observers: s.monitor.observers(), Accepted: s.persons.Remember, Current: s.current, Log: c.Log, Now: c.Now, Host: c.Host, CrashPoint: c.CrashPoint,
+		Routes: taskRoutes(offered.Routes),
+	}
+	if s.push != nil {
+		config.Push = s.sealer()
+	}
+	s.engine, err = engine.New(config)
+	return err
+}
+
+// openPorts opens the ports.
 func (s *Server) openPorts() error {
-	web, grpc, metrics := ports(s.config, s.authenticator != nil)
+	switch {
+	case s.given.Inside.Alone != nil:
+		s.port = httpd.NewPort(s.given.Inside.Alone)
+		return nil
+	case s.given.NoListen:
+		return nil
+	}
+	web, grpc, metrics := ports(s.settings, s.parts)
 	l, err := s.listen(web)
 	if err != nil {
 		return err
 	}
 	limited := httpd.NewListener(l, s.limits.Connections, s.log, time.Now)
 	s.port = httpd.NewPort(limited)
-	if s.files != nil {
-		s.port = httpd.NewPort(tls.NewListener(limited, s.files.TLS()))
+	if s.parts.Certificates != nil {
+		s.port = httpd.NewPort(tls.NewListener(limited, s.parts.Certificates))
 	}
 	if err := s.listenGRPC(grpc, limited); err != nil {
 		return err
@@ -204,24 +236,24 @@ func (s *Server) openPorts() error {
 
 // serveProtocol makes the HTTP server with all its routes.
 func (s *Server) serveProtocol() error {
-	guard := guardOf(s.config, s.Addr())
+	guard := guardOf(s.settings, s.Addr())
 	bounds := &s.limits
-	card, err := s.given.card(s.config)
+	card, err := s.given.card(s.direct)
 	if err != nil {
 		return err
 	}
-	card.GRPC, card.Security = s.cardGRPC(), s.schemes
+	card.GRPC, card.Security = s.cardGRPC(), s.Schemes
 	protocol, err := a2a.New(operation.Config{
-		Engine: s.engine, Incarnation: s.store.incarnation, Authenticator: s.authenticator,
+		Engine: s.engine, Incarnation: s.store.incarnation, Authenticator: s.Authenticator,
 		Card: card, CardKeys: s.cardKeys(),
 		Skills:         s.catalog.List,
 		SkillsOf:       s.catalog.ListOf,
 		Push:           s.offered(),
 		Health:         "/readyz",
 		Pages:          s.pagesPath(),
-		StrictVersions: s.config.Versions.Strict, OnlyV1: !s.config.Versions.V03,
-		Rates: httpd.Rates{PerCaller: s.config.Limits.Rate, Failures: s.config.Limits.AuthFailures},
-		Guard: guard, MaxBody: s.config.Limits.Body, Bodies: int(bounds.Bodies), Streams: bounds.Streams, StreamsPerCaller: bounds.StreamsPerCaller,
+		StrictVersions: s.settings.Versions.Strict, OnlyV1: !s.settings.Versions.V03,
+		Rates: httpd.Rates{PerCaller: s.settings.Limits.Rate, Failures: s.settings.Limits.AuthFailures},
+		Guard: guard, MaxBody: s.settings.Limits.Body, Bodies: int(bounds.Bodies), Streams: bounds.Streams, StreamsPerCaller: bounds.StreamsPerCaller,
 		Waiting: bounds.Waiting, WaitingPerCaller: bounds.WaitingPerCaller, Beat: bounds.Beat, Heartbeat: bounds.Heartbeat, WriteTimeout: bounds.WriteTimeout, ReadRate: bounds.ReadRate, Log: s.log, Now: s.given.Now,
 		Requested: s.monitor.metrics.Requested, Failed: s.monitor.metrics.Failed,
 	})
@@ -230,7 +262,7 @@ func (s *Server) serveProtocol() error {
 	}
 	s.health.Store, s.health.Trouble = s.store.err, s.store.trouble
 	s.health.Progress = s.progress
-	s.health.Proxied = config.Proxied(s.config) != ""
+	s.health.Proxied = s.settings.Proxied() != ""
 	s.health.Details = func(ctx context.Context) []httpd.Detail { return s.monitor.details(ctx, s) }
 	_, s.streams = protocol.Requests()
 	routes := s.routes(protocol, s.approvalsAPI(protocol, guard), s.pages(protocol, guard), probeGuard(guard, s.Addr()))
@@ -311,12 +343,12 @@ func (s *Server) toolNames() string {
 
 // reservedTools returns the names of the entries whose tools only some may use, for the log.
 func (s *Server) reservedTools() string {
-	return strings.Join(s.tools.Load().Reserved(), " ")
+	return strings.Join(s.tools.Load().Reserved, " ")
 }
 
 // cardKeys returns the keys that sign the agent card; nil: it is not signed.
 func (s *Server) cardKeys() *keyring.Signer {
-	if !s.config.Card.Sign {
+	if !s.settings.Card.Sign {
 		return nil
 	}
 	return s.keys.Signer(keyring.AgentCard)

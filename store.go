@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 
-	"a2a-server/internal/app/config"
 	"a2a-server/internal/keyring"
 	"a2a-server/internal/metrics"
 	"a2a-server/internal/privatefile"
@@ -35,19 +34,19 @@ type backend struct {
 type DamageError = boltstore.DamageError
 
 // checkData returns why the data folder, if it exists, cannot be used.
-func (c *Config) checkData(conf *config.Config) error {
-	if err := privatefile.CheckWriters(conf.Data); err != nil {
+func (c *Config) checkData() error {
+	if err := privatefile.CheckWriters(c.Settings.Data); err != nil {
 		return fmt.Errorf("%w: data: %w", ErrConfig, err)
 	}
-	return c.checkLost(conf)
+	return c.checkLost()
 }
 
 // checkLost returns an error if the data folder had a store and its file is missing. The
 // server's own keys are the mark: New makes them when the file is durable, so a first start
 // that a crash cuts off is not refused later. They are looked for first, because another
 // process may be at its first start.
-func (c *Config) checkLost(conf *config.Config) error {
-	folder := c.keysFolder(conf)
+func (c *Config) checkLost() error {
+	folder := c.keysFolder()
 	if folder == "" || c.Init {
 		return nil
 	}
@@ -57,15 +56,15 @@ func (c *Config) checkLost(conf *config.Config) error {
 	case len(keys) == 0:
 		return nil
 	}
-	_, path := conf.StoreFile()
+	_, path := c.Settings.StoreFile()
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%[1]w: the data folder %[2]s was used by a server with a store, and the file %[3]s is missing: restore it from a backup (a2a-server store restore BACKUP --data %[2]s), or begin with an empty store: a2a-server serve --init, with the same other flags", ErrConfig, conf.Data, path)
+		return fmt.Errorf("%[1]w: the data folder %[2]s was used by a server with a store, and the file %[3]s is missing: restore it from a backup (a2a-server store restore BACKUP --data %[2]s), or begin with an empty store: a2a-server serve --init, with the same other flags", ErrConfig, c.Settings.Data, path)
 	}
 	return nil // if something else is wrong with it, opening it reports that
 }
 
 // openStore opens the store that c.Store names, whose commits are measured.
-func openStore(c *config.Config, hook func(string), measured *metrics.Metrics) (*backend, error) {
+func openStore(c *Settings, hook func(string), measured *metrics.Metrics) (*backend, error) {
 	kind, path := c.StoreFile()
 	switch kind {
 	case "memory":
@@ -104,14 +103,14 @@ func useStore(h store.Handle) *backend {
 // openKeys opens the server's own keys, in the data folder. Without a file of tasks there,
 // they are in memory: the tokens that they authenticate end with the process too. Call it with
 // the store open, which keeps other servers out of the folder.
-func (c *Config) openKeys(conf *config.Config) (*keyring.Keyring, error) {
-	return keyring.Open(keyring.Config{Folder: c.keysFolder(conf), Now: c.Now, Log: c.Log})
+func (c *Config) openKeys() (*keyring.Keyring, error) {
+	return keyring.Open(keyring.Config{Folder: c.keysFolder(), Now: c.Now, Log: c.Log})
 }
 
 // keysFolder returns the folder of the server's own keys; "" if they are in memory.
-func (c *Config) keysFolder(conf *config.Config) string {
+func (c *Config) keysFolder() string {
 	if c.Store != nil {
 		return ""
 	}
-	return conf.KeysFolder()
+	return c.Settings.KeysFolder()
 }

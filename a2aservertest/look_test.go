@@ -7,8 +7,8 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
-	a2aserver "a2a-server"
 	"a2a-server/a2aservertest"
+	"a2a-server/internal/testserver"
 	"a2a-server/tool"
 	"a2a-server/tool/functiontool"
 )
@@ -40,7 +40,7 @@ func TestAdvanceDuringALook(t *testing.T) {
 		return "", &tool.Suspension{Wake: s.Now().Add(time.Second), State: json.RawMessage("1"), Watch: true, Waits: waits}
 	}))
 	e.CallableTool = job
-	s = a2aservertest.New(t, a2aserver.Config{Tools: []tool.Toolset{tool.NewToolset("elsewhere", e)}})
+	s = a2aservertest.New(t, testserver.Config{Tools: []tool.Toolset{tool.NewToolset("elsewhere", e)}}.Must(t))
 	task := s.SendMessage(a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart("/job")))
 	s.Advance(2 * time.Second)
 	first := <-e.looks

@@ -17,7 +17,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"reflect"
@@ -52,15 +51,20 @@ type Server struct {
 	caller auth.Principal // of the helpers
 }
 
-// New runs a server with this Config. The server is in memory unless Config.Store, or the
-// key store in Config.Set, says otherwise, and has no fixed port. Its clock starts at the
-// current time. It logs to the test, unless Config.Log is set.
+// New runs a server with this Config. It is in memory, and has a data folder of the test, unless Config.Store or the
+// setting Data says otherwise; and it has no fixed port. Its clock starts at the current time. It logs to the test,
+// unless Config.Log is set.
 func New(t testing.TB, c a2aserver.Config) *Server {
 	t.Helper()
-	set := map[string]string{"store": "memory", "data": t.TempDir()}
-	maps.Copy(set, c.Set)
+	settings := *a2aserver.DefaultSettings()
+	if c.Settings != nil {
+		settings = *c.Settings
+	}
+	if settings.Data == a2aserver.DefaultSettings().Data {
+		settings.Data, settings.Store = t.TempDir(), "memory"
+	}
 	s := &Server{t: t, caller: auth.Anonymous(), clock: &clock{now: time.Now().UTC().Truncate(time.Millisecond)}}
-	c.Set, c.NoListen, c.Now, c.Host = set, true, s.clock.Now, s.clock
+	c.Settings, c.NoListen, c.Now, c.Host = &settings, true, s.clock.Now, s.clock
 	log := testlog.New(t)
 	if reflect.ValueOf(c.Log).IsZero() {
 		c.Log = zerolog.New(log)

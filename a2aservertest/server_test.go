@@ -13,10 +13,10 @@ import (
 	"github.com/rs/zerolog"
 	"go.uber.org/goleak"
 
-	a2aserver "a2a-server"
 	"a2a-server/a2aservertest"
 	"a2a-server/approval"
 	"a2a-server/auth"
+	"a2a-server/internal/testserver"
 	"a2a-server/tool"
 	"a2a-server/tool/functiontool"
 )
@@ -50,7 +50,7 @@ func (c *counted) Authenticate(ctx context.Context, given *auth.Credentials) (au
 func TestApproveAndReject(t *testing.T) {
 	t.Parallel()
 	paid, callers := 0, &counted{Authenticator: a2aservertest.Callers{}}
-	s := a2aservertest.New(t, a2aserver.Config{Tools: []tool.Toolset{bank(&paid)}, Authenticator: callers})
+	s := a2aservertest.New(t, testserver.Config{Tools: []tool.Toolset{bank(&paid)}, Authenticator: callers}.Must(t))
 	ann := s.As(auth.Principal{Tenant: "acme", Subject: "test:ann", Roles: []string{auth.RoleRequester}, Method: "test"})
 	approver := auth.Principal{Tenant: "acme", Subject: "test:bob", Roles: []string{auth.RoleApprover}, Method: "test"}
 	stranger := auth.Principal{Tenant: "evil", Subject: "test:eve", Roles: []string{auth.RoleApprover}, Method: "test"}
@@ -99,7 +99,7 @@ func TestApproveAndReject(t *testing.T) {
 // once.
 func TestText(t *testing.T) {
 	t.Parallel()
-	s := a2aservertest.New(t, a2aserver.Config{})
+	s := a2aservertest.New(t, testserver.Config{}.Must(t))
 	for _, parts := range [][]string{{"one\ntwo\nthree"}, {"one\n", "two\nthree"}, {"one\n", "two\n", "three"}, {"one", "two", "three"}} {
 		of := &a2a.Task{Artifacts: []*a2a.Artifact{{}, {}}}
 		for i, text := range parts {
@@ -116,10 +116,10 @@ func TestText(t *testing.T) {
 func TestAdvance(t *testing.T) {
 	t.Parallel()
 	paid := 0
-	s := a2aservertest.New(t, a2aserver.Config{
+	s := a2aservertest.New(t, testserver.Config{
 		Tools: []tool.Toolset{bank(&paid)},
 		Set:   map[string]string{"deadlines.expires": "1h"},
-	})
+	}.Must(t))
 	asked := s.Send("/pay amount=5")
 	began := s.Now()
 	s.Advance(59 * time.Minute)
@@ -155,7 +155,7 @@ func TestLog(t *testing.T) {
 		"silence": {log: zerolog.Nop()},
 	} {
 		h := &heard{TB: t}
-		a2aservertest.New(h, a2aserver.Config{Log: c.log})
+		a2aservertest.New(h, testserver.Config{Log: c.log}.Must(h))
 		if says := h.lines.Load() > 0; says != c.says {
 			t.Errorf("%s: the test is told %d lines", name, h.lines.Load())
 		}
@@ -178,7 +178,7 @@ func TestCloseWithRunningCalls(t *testing.T) {
 			wait(ctx)
 			return "", ctx.Err()
 		}))
-		s := a2aservertest.New(t, a2aserver.Config{Tools: []tool.Toolset{tool.NewToolset("test", hang)}, Set: map[string]string{"limits.grace": "10m"}})
+		s := a2aservertest.New(t, testserver.Config{Tools: []tool.Toolset{tool.NewToolset("test", hang)}, Set: map[string]string{"limits.grace": "10m"}}.Must(t))
 		sent := make(chan struct{})
 		go func() {
 			defer close(sent)

@@ -5,8 +5,8 @@ import (
 	"iter"
 	"testing"
 
-	a2aserver "a2a-server"
 	"a2a-server/a2aservertest"
+	"a2a-server/internal/testserver"
 	"a2a-server/tool"
 	"a2a-server/tool/functiontool"
 )
@@ -36,7 +36,7 @@ func TestWrapperRunsItself(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a2aservertest.New(t, a2aserver.Config{Tools: []tool.Toolset{tool.NewToolset("bank", limited{inner, inner})}}).Send("/pay amount=500")
+	a2aservertest.New(t, testserver.Config{Tools: []tool.Toolset{tool.NewToolset("bank", limited{inner, inner})}}.Must(t)).Send("/pay amount=500")
 	if paid {
 		t.Error("the wrapped tool ran in place of its wrapper")
 	}

@@ -38,6 +38,11 @@ func (p *Policy) AskTerms() Terms {
 	return terms
 }
 
+// Heeds reports whether the gate that a tool itself declares counts: see [PolicyConfig.IgnoreDeclared].
+func (p *Policy) Heeds(t tool.Tool) bool {
+	return p == nil || !p.ignoreDeclared || tool.IsDecision(t)
+}
+
 // Always reports whether every call of t needs approval, whatever its arguments are. It is for
 // lists of tools; for a single call, use Judge. Like Judge it never panics.
 func (p *Policy) Always(t tool.Tool) (always bool) {
@@ -45,7 +50,7 @@ func (p *Policy) Always(t tool.Tool) (always bool) {
 	if p == nil {
 		return true
 	}
-	ownGate := !p.ignoreDeclared || tool.IsDecision(t)
+	ownGate := p.Heeds(t)
 	exact, others := p.index.of(t.Name())
 	for _, g := range exact {
 		if g.Conditional() {

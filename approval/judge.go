@@ -72,7 +72,7 @@ func (p *Policy) judge(ctx agent.ReadonlyContext, t tool.Tool, args map[string]a
 	if p == nil {
 		return j.broken("there is no policy")
 	}
-	ownGate := !p.ignoreDeclared || tool.IsDecision(t)
+	ownGate := p.Heeds(t)
 	exact, others := p.index.of(j.name)
 	j.mask, j.keeps = p.Mask(j.name)
 	for _, g := range exact {

@@ -14,7 +14,7 @@ import (
 	"context"
 	"os"
 
-	"a2a-server/internal/app"
+	"a2a-server/cmd/a2a-server/internal/app"
 )
 
 func main() {

@@ -10,10 +10,10 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"go.uber.org/goleak"
 
-	a2aserver "a2a-server"
 	"a2a-server/a2aservertest"
 	"a2a-server/approval"
 	"a2a-server/auth"
+	"a2a-server/internal/testserver"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -30,7 +30,7 @@ func start(t *testing.T, file, data, address, below string) *a2aservertest.Serve
 	if err := os.WriteFile(here, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return a2aservertest.New(t, a2aserver.Config{File: here, Set: map[string]string{"data": data}})
+	return a2aservertest.New(t, testserver.Config{File: here, Set: map[string]string{"data": data}}.Must(t))
 }
 
 func TestAgents(t *testing.T) {

@@ -8,15 +8,15 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"go.uber.org/goleak"
 
-	a2aserver "a2a-server"
 	"a2a-server/a2aservertest"
+	"a2a-server/internal/testserver"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestCommand(t *testing.T) {
 	t.Parallel()
-	s := a2aservertest.New(t, a2aserver.Config{File: "a2a-server.yaml", Environment: []string{"PATH=" + os.Getenv("PATH")}})
+	s := a2aservertest.New(t, testserver.Config{File: "a2a-server.yaml", Environment: []string{"PATH=" + os.Getenv("PATH")}}.Must(t))
 
 	listed := s.Send("/services")
 	if got := s.Text(s.Wait(listed.ID, a2a.TaskStateCompleted)); !strings.Contains(got, "billing\nsearch\n") {

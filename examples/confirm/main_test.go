@@ -8,6 +8,7 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
+	a2aserver "a2a-server"
 	"a2a-server/a2aservertest"
 )
 
@@ -20,7 +21,8 @@ func TestConfirm(t *testing.T) {
 		t.Fatal(err)
 	}
 	// An error of the console, such as its end, fails the call instead of asking the client.
-	c.Set = map[string]string{"provider_error": "fail"}
+	c.Settings = a2aserver.DefaultSettings()
+	c.Settings.ProviderError = a2aserver.FailCall
 	s := a2aservertest.New(t, c)
 	shown := bufio.NewReader(written)
 	// on waits for a prompt, and then types an answer.

@@ -94,7 +94,9 @@ func (kit) Plan(_ context.Context, p *task.Progress) (*task.Step, error) {
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	server, err := a2aserver.New(a2aserver.Config{Planner: kit{}, Set: map[string]string{"store": "memory", "grpc.listen": "127.0.0.1:8081"}})
+	settings := a2aserver.DefaultSettings()
+	settings.Store, settings.GRPC.Listen = "memory", "127.0.0.1:8081"
+	server, err := a2aserver.New(a2aserver.Config{Settings: settings, Planner: kit{}})
 	if err != nil {
 		log.Fatal(err) //nolint:gocritic // nothing to clean up
 	}

@@ -96,7 +96,8 @@ func main() {
 	if err != nil {
 		log.Fatal(err) //nolint:gocritic // nothing to clean up
 	}
-	c.Set = map[string]string{"listen": *listen, "store": "memory"}
+	c.Settings = a2aserver.DefaultSettings()
+	c.Settings.Listen, c.Settings.Store = *listen, "memory"
 	server, err := a2aserver.New(c)
 	if err != nil {
 		log.Fatal(err)

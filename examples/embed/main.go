@@ -50,7 +50,9 @@ func routes(agent *a2aserver.Server) http.Handler {
 }
 
 func run(ctx context.Context) error {
-	agent, err := newAgent(a2aserver.Config{Set: map[string]string{"public_url": "http://localhost:8080/agent"}}) //nolint:contextcheck // ctx is for Run, not for New
+	settings := a2aserver.DefaultSettings()
+	settings.PublicURL = "http://localhost:8080/agent"
+	agent, err := newAgent(a2aserver.Config{Settings: settings}) //nolint:contextcheck // ctx is for Run, not for New
 	if err != nil {
 		return err
 	}

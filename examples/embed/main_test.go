@@ -13,7 +13,9 @@ import (
 
 func TestEmbed(t *testing.T) {
 	t.Parallel()
-	agent, err := newAgent(a2aserver.Config{Set: map[string]string{"store": "memory", "data": t.TempDir()}})
+	settings := a2aserver.DefaultSettings()
+	settings.Store, settings.Data = "memory", t.TempDir()
+	agent, err := newAgent(a2aserver.Config{Settings: settings})
 	if err != nil {
 		t.Fatal(err)
 	}

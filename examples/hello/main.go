@@ -27,10 +27,9 @@ func tools() tool.Toolset {
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	server, err := a2aserver.New(a2aserver.Config{
-		Tools: []tool.Toolset{tools()},
-		Set:   map[string]string{"listen": "127.0.0.1:8080"},
-	})
+	settings := a2aserver.DefaultSettings()
+	settings.Listen = "127.0.0.1:8080"
+	server, err := a2aserver.New(a2aserver.Config{Settings: settings, Tools: []tool.Toolset{tools()}})
 	if err != nil {
 		log.Fatal(err) //nolint:gocritic // nothing to clean up
 	}

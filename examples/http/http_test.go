@@ -14,8 +14,8 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"go.uber.org/goleak"
 
-	a2aserver "a2a-server"
 	"a2a-server/a2aservertest"
+	"a2a-server/internal/testserver"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -71,7 +71,7 @@ func TestHTTP(t *testing.T) {
 	api := &tickets{}
 	server := httptest.NewServer(api)
 	defer server.Close()
-	s := a2aservertest.New(t, a2aserver.Config{File: here(t, server.URL), Environment: []string{"TICKETS_TOKEN=s3cret"}})
+	s := a2aservertest.New(t, testserver.Config{File: here(t, server.URL), Environment: []string{"TICKETS_TOKEN=s3cret"}}.Must(t))
 
 	found := s.Send(`/find_tickets text="slow & steady?"`)
 	if got, want := s.Text(s.Wait(found.ID, a2a.TaskStateCompleted)), `[{"id":7,"summary":"slow & steady?"}]`; !strings.Contains(got, want) {

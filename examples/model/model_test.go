@@ -10,9 +10,9 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"go.uber.org/goleak"
 
-	a2aserver "a2a-server"
 	"a2a-server/a2aservertest"
 	"a2a-server/internal/modeltest"
+	"a2a-server/internal/testserver"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -56,7 +56,7 @@ func TestModel(t *testing.T) {
 			model := &modeltest.Endpoint{Dialect: dialect, Model: "qwen3", Split: 3, Answer: modeltest.Bank}
 			endpoint := httptest.NewServer(model)
 			t.Cleanup(endpoint.Close)
-			s := a2aservertest.New(t, a2aserver.Config{File: here(t, endpoint.URL)})
+			s := a2aservertest.New(t, testserver.Config{File: here(t, endpoint.URL)}.Must(t))
 
 			asked := s.Send("Please transfer 250 to alice")
 			s.Wait(asked.ID, a2a.TaskStateInputRequired)

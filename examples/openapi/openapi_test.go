@@ -14,8 +14,8 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"go.uber.org/goleak"
 
-	a2aserver "a2a-server"
 	"a2a-server/a2aservertest"
+	"a2a-server/internal/testserver"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -53,7 +53,7 @@ func TestOpenAPI(t *testing.T) {
 	})
 	server := httptest.NewServer(api)
 	defer server.Close()
-	s := a2aservertest.New(t, a2aserver.Config{File: here(t, server.URL)})
+	s := a2aservertest.New(t, testserver.Config{File: here(t, server.URL)}.Must(t))
 
 	listed := s.Send("/pets_listPets kind=dog")
 	if got, want := s.Text(s.Wait(listed.ID, a2a.TaskStateCompleted)), `[{"kind":"dog","name":"Rex"}]`; !strings.Contains(got, want) {

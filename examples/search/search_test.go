@@ -12,8 +12,8 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"go.uber.org/goleak"
 
-	a2aserver "a2a-server"
 	"a2a-server/a2aservertest"
+	"a2a-server/internal/testserver"
 	"a2a-server/tool/searchtool"
 )
 
@@ -22,7 +22,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // A search cites the file and the line in which the words are.
 func TestSearch(t *testing.T) {
 	t.Parallel()
-	s := a2aservertest.New(t, a2aserver.Config{File: "a2a-server.yaml"})
+	s := a2aservertest.New(t, testserver.Config{File: "a2a-server.yaml"}.Must(t))
 	var found searchtool.Result
 	for until := time.Now().Add(time.Minute); (found.Documents == 0 || found.Note != "") && time.Now().Before(until); { // the index is made first
 		found = searchtool.Result{}

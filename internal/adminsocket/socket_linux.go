@@ -185,8 +185,8 @@ func checkOwner(path string) error {
 	return nil
 }
 
-// ownersOf returns the ids of the owner and the group of a file; known is false if it has none.
-func ownersOf(info fs.FileInfo) (uid, gid int, known bool) {
+// OwnersOf returns the ids of the owner and the group of a file; known is false if it has none.
+func OwnersOf(info fs.FileInfo) (uid, gid int, known bool) {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
 		return -1, -1, false
@@ -199,7 +199,7 @@ func ownerOf(path string) (uid int, known bool) {
 	if err != nil {
 		return -1, false
 	}
-	uid, _, known = ownersOf(info)
+	uid, _, known = OwnersOf(info)
 	return uid, known
 }
 

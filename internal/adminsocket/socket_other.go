@@ -19,5 +19,5 @@ func Check(string, int) error { return peer.ErrUnsupported }
 // Dial fails: this system has no admin socket.
 func Dial(context.Context, string) (net.Conn, error) { return nil, peer.ErrUnsupported }
 
-// ownersOf knows no owners.
-func ownersOf(fs.FileInfo) (uid, gid int, known bool) { return -1, -1, false }
+// OwnersOf knows no owners.
+func OwnersOf(fs.FileInfo) (uid, gid int, known bool) { return -1, -1, false }

@@ -8,8 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
-	a2aserver "a2a-server"
-
+	"a2a-server/internal/testserver"
 	"a2a-server/tool"
 	"a2a-server/tool/builtin"
 )
@@ -23,8 +22,8 @@ func program(s *spec, began time.Time) error {
 	if err != nil {
 		return err
 	}
-	c := a2aserver.Config{File: s.Config, Set: map[string]string{"listen": "127.0.0.1:0", "data": s.File}, Tools: []tool.Toolset{tools}, Log: logger()}
-	a, err := a2aserver.New(c)
+	c := testserver.Config{File: s.Config, Set: map[string]string{"listen": "127.0.0.1:0", "data": s.File}, Tools: []tool.Toolset{tools}, Log: logger()}
+	a, err := testserver.New(c)
 	if err != nil {
 		return fmt.Errorf("put the program together: %w", err)
 	}

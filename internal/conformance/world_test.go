@@ -15,9 +15,9 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
-	a2aserver "a2a-server"
 	"a2a-server/auth"
 	"a2a-server/auth/apikey"
+	"a2a-server/internal/testserver"
 	"a2a-server/task/engine"
 	"a2a-server/tool"
 	"a2a-server/tool/agent"
@@ -99,7 +99,7 @@ func newWorld(t *testing.T, set map[string]string) *world {
 		t.Fatal(err)
 	}
 	log := &errorLog{t: t}
-	s, err := a2aserver.New(a2aserver.Config{Set: all, Tools: tools, Log: zerolog.New(zerolog.SyncWriter(log)).Level(zerolog.ErrorLevel)})
+	s, err := testserver.New(testserver.Config{Set: all, Tools: tools, Log: zerolog.New(zerolog.SyncWriter(log)).Level(zerolog.ErrorLevel)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -127,7 +127,7 @@ func (c *checker) arrow(where string, row packageRow, pkg, to string) {
 	if row.unaware != "" {
 		what += "; it does not know: " + row.unaware
 	}
-	c.report(where, what, fmt.Sprintf("declare in %s what it needs and pass it in from internal/app; "+
+	c.report(where, what, fmt.Sprintf("declare in %s what it needs and pass it in from the root; "+
 		"where the design itself is to change, change the row in the same commit and say why", pkg))
 }
 
@@ -136,7 +136,7 @@ func (c *checker) importName(where string, spec *ast.ImportSpec, imported string
 	switch {
 	case spec.Name == nil:
 	case spec.Name.Name == "_" && imported != "embed": // embed registers nothing
-		c.report(where, "blank import of "+imported, "call what it registers, from internal/app")
+		c.report(where, "blank import of "+imported, "call what it registers, from the program")
 	case spec.Name.Name == ".":
 		c.report(where, "dot import of "+imported, "import it under its name")
 	}

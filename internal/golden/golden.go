@@ -4,7 +4,7 @@
 //
 // A document says which parts of it are generated with a line such as
 //
-//	<!-- keys: written by go generate ./internal/app/config -->
+//	<!-- keys: written by go generate ./cmd/a2a-server/internal/config -->
 //
 // and ends the part with <!-- end -->.
 package golden

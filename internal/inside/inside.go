@@ -6,23 +6,18 @@ import (
 	"net"
 
 	"a2a-server/internal/limits"
-	"a2a-server/internal/toolset"
 )
 
 // Options are the settings. The zero value changes nothing.
 type Options struct {
-	// Only is the tool that may be called, with a slash; "": any may be.
-	Only string
 	// Limits changes the bounds inside the server; nil: none are changed.
 	Limits func(*limits.Limits)
 	// LogLevel sets the level of the server's log; nil: nothing can.
 	LogLevel func(level string)
 	// NotKnown is called for each thing that a check does not know; nil: nobody counts them.
 	NotKnown func()
-	// Opened gets the tools of the server before anything is served; nil: they are not given out.
-	Opened func(*toolset.Current)
 	// Alone is the only port, which only this process reaches: nobody authenticates there. Nil: the
-	// configuration has the ports.
+	// settings have the ports.
 	Alone net.Listener
 	// Demo makes the pages a demo: with sample calls and a persona. It needs a server without
 	// authentication that only this machine reaches.

@@ -10,8 +10,8 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
-	a2aserver "a2a-server"
 	"a2a-server/a2aservertest"
+	"a2a-server/internal/testserver"
 	"a2a-server/tool"
 )
 
@@ -20,10 +20,10 @@ import (
 func TestQuestionExpires(t *testing.T) {
 	t.Parallel()
 	c := serverConfig{Dir: t.TempDir()}
-	s := a2aservertest.New(t, a2aserver.Config{
+	s := a2aservertest.New(t, testserver.Config{
 		Tools: []tool.Toolset{tool.NewToolset("go", &dynamic{function{base{"dynamic", false}, &c}})},
 		Set:   map[string]string{"deadlines.expires": "1h"},
-	})
+	}.Must(t))
 	asked := s.SendMessage(a2a.NewMessage(a2a.MessageRoleUser, a2a.NewDataPart(map[string]any{
 		"tool": "dynamic", "args": map[string]any{"scene": "late", "amount": 1},
 	})))

@@ -15,10 +15,10 @@ import (
 	"testing"
 	"time"
 
+	"a2a-server/internal/testserver"
+
 	"github.com/rs/zerolog"
 	"go.uber.org/goleak"
-
-	a2aserver "a2a-server"
 )
 
 // The environment variables that make this test binary another process: the server that
@@ -64,7 +64,7 @@ func serve(text string) int {
 	}
 	var mu sync.Mutex
 	hits := map[string]int{}
-	s, err := a2aserver.New(a2aserver.Config{
+	s, err := testserver.New(testserver.Config{
 		File: filepath.Join(c.Dir, "a2a-server.yaml"), Environment: []string{"PATH=" + os.Getenv("PATH")}, Tools: tools, Log: zerolog.New(os.Stderr).Level(zerolog.WarnLevel),
 		Set: map[string]string{"listen": "127.0.0.1:0", "data": filepath.Join(c.Dir, "data"), "limits.grace": "2s"},
 		CrashPoint: func(point string) {

@@ -6,7 +6,6 @@ import (
 	"runtime/debug"
 	"time"
 
-	"a2a-server/internal/app/config"
 	"a2a-server/task"
 )
 
@@ -17,6 +16,14 @@ const (
 	kib = 1 << 10
 	mib = 1 << 20
 )
+
+// Configured are the limits that an operator sets.
+type Configured struct {
+	Memory, Disk, DiskPerCaller, Body, Task       int64 // bytes
+	Connections, Streams, Turns, Queue, PerCaller int
+	Rate, AuthFailures                            int
+	ReadTimeout, ToolTimeout, PlanTimeout, Grace  time.Duration
+}
 
 // Limits are the bounds inside a server: the limits of the configuration and the bounds that
 // follow from them.
@@ -56,7 +63,7 @@ func OfProcess() Process { return Process{openFiles(), debug.SetMemoryLimit(-1)}
 // process. A caller may use all of a bound, instead of a share, if callers cannot be told
 // apart. The fields of task.Limits that are not set here have the defaults of
 // [task.Limits.WithDefaults]. docs/configuration.md has these formulas.
-func Derive(l *config.Limits, apart bool, p Process) Limits {
+func Derive(l *Configured, apart bool, p Process) Limits {
 	share := func(n int) int {
 		if !apart {
 			return n

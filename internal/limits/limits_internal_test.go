@@ -7,20 +7,18 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"a2a-server/internal/app/config"
 	"a2a-server/task"
 )
 
 // roomy is a process whose limits are far away.
 var roomy = Process{files: 1 << 20, memory: math.MaxInt64}
 
-func configured(t *testing.T, values map[string]string) *config.Limits {
-	t.Helper()
-	c, err := config.Load(config.Source{Flags: values})
-	if err != nil {
-		t.Fatal(err)
+// configured returns the limits of docs/configuration.md.
+func configured() *Configured {
+	return &Configured{
+		Memory: 1 << 30, Body: 4 << 20, Task: 64 << 20, Connections: 16_384, Streams: 10_000, Turns: 2048, Queue: 10_000, PerCaller: 25, AuthFailures: 60,
+		ReadTimeout: 30 * time.Second, ToolTimeout: 5 * time.Minute, PlanTimeout: 2 * time.Minute, Grace: 8 * time.Second,
 	}
-	return &c.Limits
 }
 
 // Without a configuration the server has these bounds.
@@ -37,7 +35,7 @@ func TestDerivedDefaults(t *testing.T) {
 		Files: 1 << 20, Connections: 16_384, Requests: 16_384, Streams: 10_000, StreamsPerCaller: 2500, Waiting: 10_000, WaitingPerCaller: 2500,
 		Answers: 256 << 20, Bodies: 256 << 20, Page: 16 << 20,
 	}
-	got := Derive(configured(t, nil), true, roomy)
+	got := Derive(configured(), true, roomy)
 	got.Engine = got.Engine.WithDefaults()
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("with authentication (-want +got):\n%s", diff)
@@ -47,7 +45,7 @@ func TestDerivedDefaults(t *testing.T) {
 	}
 	want.Engine.TurnsPerCaller, want.Engine.QueuePerCaller, want.Engine.HeldPerCaller = 2048, 10_000, 256
 	want.StreamsPerCaller, want.WaitingPerCaller = 10_000, 10_000
-	got = Derive(configured(t, nil), false, roomy)
+	got = Derive(configured(), false, roomy)
 	got.Engine = got.Engine.WithDefaults()
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("without authentication (-want +got):\n%s", diff)
@@ -67,7 +65,7 @@ func TestDerivedConnections(t *testing.T) {
 		{8, 10000, 1 << 20, 8, 6},
 		{1, 1, 1 << 20, 1, 1},
 	} {
-		l := configured(t, nil)
+		l := configured()
 		l.Connections, l.Streams = tc.connections, tc.streams
 		got := Derive(l, true, Process{tc.files, math.MaxInt64})
 		if got.Connections != tc.wantConnections || got.Streams != tc.wantStreams {
@@ -83,17 +81,18 @@ func TestDerivedConnections(t *testing.T) {
 func TestDerivedMemory(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
-		memory               string
-		process, bytes, page int64
+		memory, process, bytes, page int64
 	}{
-		{"1GiB", 1 << 30, 256 << 20, 16 << 20},
-		{"1GiB", 200 << 20, 50 << 20, 16 << 20},
-		{"1GiB", 1 << 20, 1 << 20, 16 << 20},
-		{"32MiB", math.MaxInt64, 8 << 20, 512 << 10},
-		{"4GiB", math.MaxInt64, 1 << 30, 16 << 20},
-		{"0", math.MaxInt64, 256 << 20, 16 << 20},
+		{1 << 30, 1 << 30, 256 << 20, 16 << 20},
+		{1 << 30, 200 << 20, 50 << 20, 16 << 20},
+		{1 << 30, 1 << 20, 1 << 20, 16 << 20},
+		{32 << 20, math.MaxInt64, 8 << 20, 512 << 10},
+		{4 << 30, math.MaxInt64, 1 << 30, 16 << 20},
+		{0, math.MaxInt64, 256 << 20, 16 << 20},
 	} {
-		got := Derive(configured(t, map[string]string{"limits.memory": tc.memory}), true, Process{0, tc.process})
+		l := configured()
+		l.Memory = tc.memory
+		got := Derive(l, true, Process{0, tc.process})
 		if got.Answers != tc.bytes || got.Bodies != tc.bytes || got.Page != tc.page {
 			t.Errorf("%+v: answers %d, bodies %d, page %d", tc, got.Answers, got.Bodies, got.Page)
 		}
@@ -103,15 +102,19 @@ func TestDerivedMemory(t *testing.T) {
 // Every combination of sizes leaves room for an event in a task, and for arguments in an event.
 func TestDerivedSizes(t *testing.T) {
 	t.Parallel()
-	for _, body := range []string{"1KiB", "600KiB", "4MiB", "64MiB"} {
-		for _, size := range []string{"128KiB", "1MiB", "64MiB"} {
-			e := Derive(configured(t, map[string]string{"limits.body": body, "limits.task": size}), true, roomy).Engine
+	for _, body := range []int64{1 << 10, 600 << 10, 4 << 20, 64 << 20} {
+		for _, size := range []int64{128 << 10, 1 << 20, 64 << 20} {
+			l := configured()
+			l.Body, l.Task = body, size
+			e := Derive(l, true, roomy).Engine
 			if e.Event < 128<<10 || e.Event > 8<<20 || e.Event > e.Task || e.Args < 16<<10 || e.Args > e.Event || e.Content() <= 0 || e.Output <= 0 || e.Window <= 0 {
-				t.Errorf("body %s, task %s: %+v", body, size, e)
+				t.Errorf("body %d, task %d: %+v", body, size, e)
 			}
 		}
 	}
-	small := Derive(configured(t, map[string]string{"limits.running_tasks": "1", "limits.per_caller": "1", "limits.tool_timeout": "20ms", "limits.read_timeout": "3s"}), true, roomy)
+	l := configured()
+	l.Turns, l.PerCaller, l.ToolTimeout, l.ReadTimeout = 1, 1, 20*time.Millisecond, 3*time.Second
+	small := Derive(l, true, roomy)
 	if e := small.Engine; e.TurnsPerCaller != 1 || e.Held != 1 || e.HeldPerCaller != 1 || e.ToolGrace != 20*time.Millisecond || small.HeaderTimeout != 3*time.Second {
 		t.Errorf("the least limits: %+v", small)
 	}

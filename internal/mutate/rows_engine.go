@@ -2,9 +2,9 @@ package main
 
 func engineRows() []row {
 	return []row{
-		{"task/engine", "Approvals.Reader", always("a.May"), "internal/e2e TestWhoSeesWhat", "masked arguments are for those who may decide the approval"},
-		{"task/engine", "taskSight.data", never("s.masked"), "internal/e2e TestWhoSeesWhat", "a stream shows masked questions to those who do not decide"},
-		{"task/engine", "taskSight.view", never("s.masked"), "internal/e2e TestWhoSeesWhat", "a task shows masked questions to those who do not decide"},
+		{"task/engine", "Approvals.Reader", always("a.May"), "cmd/a2a-server/internal/e2e TestWhoSeesWhat", "masked arguments are for those who may decide the approval"},
+		{"task/engine", "taskSight.data", never("s.masked"), "cmd/a2a-server/internal/e2e TestWhoSeesWhat", "a stream shows masked questions to those who do not decide"},
+		{"task/engine", "taskSight.view", never("s.masked"), "cmd/a2a-server/internal/e2e TestWhoSeesWhat", "a task shows masked questions to those who do not decide"},
 		{"task/engine", "Tasks.Prompt", never("err#1"), "task/inbox/web TestModelSteps", "only an admin sees what a model was asked"},
 		{"task/planner/llm", "Config.client", never("OnlyAllowed refused"), "TestNew", "no key goes to another machine in clear unless its network is listed"},
 		{"task/planner/llm", "Planner.complete", never("said spoke#1"), "TestRepeats", "the text of a try that failed is replaced"},
@@ -25,7 +25,7 @@ func engineRows() []row {
 		{"task/engine/internal/turn", "Landed.Await", never("givenUp"), "task/engine TestTurnThatCannotBeWritten", "whoever waits for a task that stands still is told"},
 		{"task/engine/internal/turn", "Turns.change", always("ErrStale"), "task/engine TestToolChangedWhileParked", "approvals are brought up to date before a decision is looked at"},
 		{"task/engine/internal/turn", "Turns.change", skip("by now#2"), "task/engine TestRightsAtCommit", "roles count as they are at the commit"},
-		{"task/engine", "Engine.committed", zero("Audited"), "internal/e2e TestLogTellsWhatWasApproved/approved", "the log says who decided"},
+		{"task/engine", "Engine.committed", zero("Audited"), "cmd/a2a-server/internal/e2e TestLogTellsWhatWasApproved/approved", "the log says who decided"},
 		{"task/engine/internal/turn", "Turns.create", before("PointCreated", "t.launch(d.Launch())"), "task/engine TestToolIsEnteredAfterItsStartIsDurable/a new task", "a call of a new task is entered when its start is durable"},
 		{"task/engine/internal/turn", "Turns.create", never("m nil#1"), "task/engine TestSameMessageAtOnce", "a message that is sent twice at once makes one task"},
 		{"task/engine", "Engine.create", always("Load removals"), "task/engine TestMessageForgottenMeanwhile", "a message that is forgotten while it is sent makes one task"},
@@ -50,7 +50,7 @@ func engineRows() []row {
 		{"task/engine", "taskSight.calls", never("s.masked"), "task/inbox/api TestRunOfSeveralApprovals", "the run of a call has nothing that one of its approvals masks"},
 		{"task/internal/rules", "Draft.planned", skip("Mask"), "task/inbox/api TestMasksOfEveryCall", "calls that nobody was asked about are masked"},
 		{"task/internal/rules", "Draft.auditedWhy", always("gated"), "task/inbox/api TestMasksOfEveryCall/failed", "the audit has nothing that a failed tool says of masked arguments"},
-		{"task/internal/rules", "redacted", never("hides"), "internal/e2e TestMaskedArgumentsAreNowhere", "errors of hooks have nothing that is masked"},
+		{"task/internal/rules", "redacted", never("hides"), "cmd/a2a-server/internal/e2e TestMaskedArgumentsAreNowhere", "errors of hooks have nothing that is masked"},
 		{"task/engine/internal/call", "doubts", never("err#1"), "task/engine TestDoubtAboutAJobComesFirst/of Call", "a job whose tool does not know whether it was started is not started again by a timer"},
 		{"task/engine/internal/processors", "New", use("max()#2", "n"), "task/engine TestHeavyWorkIsShared", "heavy work of one caller leaves processors to that of others"},
 		{"task/engine/internal/scheduler", "callerQueues.reserve", never("class"), "task/engine TestDecisionNeedsNoRoom", "a decision is not refused because the queue is full"},

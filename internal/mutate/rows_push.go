@@ -2,7 +2,7 @@ package main
 
 func pushRows() []row {
 	return []row{
-		{"internal/notify", "text.slack", use("escape.Replace()#1", "t.lines()"), "TestSlackMarkup", "no value in a message to Slack is markup"},
+		{"cmd/a2a-server/internal/notify", "text.slack", use("escape.Replace()#1", "t.lines()"), "TestSlackMarkup", "no value in a message to Slack is markup"},
 		{"task/push", "Deliverer.authenticate", never("scheme"), "TestDelivers", "a webhook gets the credentials that were set for it"},
 		{"task/outbox", "Outbox.begin", hangs(never("busy name")), "task/push TestOneNotificationAfterTheOther", "a webhook gets one notification after the other"},
 		{"task/push", "job.Shares", hangs(use("perCaller", "maxWorkers")), "TestCallersLeaveWorkers", "new webhooks of one caller that hang leave workers to others"},

@@ -162,7 +162,7 @@ func TestOpen(t *testing.T) {
 // FuzzRead reads any bytes: there is a value, or all that is wrong with them has a text
 // and a place in them.
 func FuzzRead(f *testing.F) {
-	for _, pattern := range []string{"../app/config/testdata/wrong/*.yaml", "../../docs/*.yaml"} {
+	for _, pattern := range []string{"../../cmd/a2a-server/internal/config/testdata/wrong/*.yaml", "../../docs/*.yaml"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {
 			f.Fatalf("no seeds in %s: %v", pattern, err)

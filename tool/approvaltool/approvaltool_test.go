@@ -9,9 +9,9 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"go.uber.org/goleak"
 
-	a2aserver "a2a-server"
 	"a2a-server/a2aservertest"
 	"a2a-server/approval"
+	"a2a-server/internal/testserver"
 	"a2a-server/tool"
 	"a2a-server/tool/approvaltool"
 )
@@ -28,7 +28,7 @@ func serve(t *testing.T, set map[string]string) *a2aservertest.Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return a2aservertest.New(t, a2aserver.Config{Tools: []tool.Toolset{tool.NewToolset("people", request, ask)}, Set: set})
+	return a2aservertest.New(t, testserver.Config{Tools: []tool.Toolset{tool.NewToolset("people", request, ask)}, Set: set}.Must(t))
 }
 
 func call(name string, args map[string]any) *a2a.Message {

@@ -9,10 +9,10 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/google/go-cmp/cmp"
 
-	a2aserver "a2a-server"
 	"a2a-server/a2aservertest"
 	"a2a-server/approval"
 	"a2a-server/auth"
+	"a2a-server/internal/testserver"
 	"a2a-server/tool"
 	"a2a-server/tool/agent"
 	"a2a-server/tool/approvaltool"
@@ -50,9 +50,9 @@ func serveRefund(t *testing.T, c approval.PolicyConfig, set map[string]string) *
 	if err != nil {
 		t.Fatal(err)
 	}
-	return a2aservertest.New(t, a2aserver.Config{
+	return a2aservertest.New(t, testserver.Config{
 		Tools: []tool.Toolset{tool.NewToolset("shop", newRefund(t))}, Policy: policy, Authenticator: a2aservertest.Callers{}, Set: set,
-	})
+	}.Must(t))
 }
 
 // decide decides the only pending approval of a task.
@@ -212,7 +212,7 @@ func TestRequestApproval(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				s := a2aservertest.New(t, a2aserver.Config{Tools: []tool.Toolset{tool.NewToolset("people", request)}, Policy: policy})
+				s := a2aservertest.New(t, testserver.Config{Tools: []tool.Toolset{tool.NewToolset("people", request)}, Policy: policy}.Must(t))
 				sent := s.SendMessage(call("request_approval", args))
 				if pending := s.Pending(sent); len(pending) != 1 || pending[0].Kind != approval.KindCall || gates == nil && pending[0].Hint != "Delete the cluster\nReason: It is not used." {
 					t.Fatalf("pending = %+v, want one approval of the call", pending)

@@ -9,9 +9,9 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"go.uber.org/goleak"
 
-	a2aserver "a2a-server"
 	"a2a-server/a2aservertest"
 	"a2a-server/internal/demo"
+	"a2a-server/internal/testserver"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -22,7 +22,7 @@ func TestEndpoint(t *testing.T) {
 	t.Parallel()
 	endpoint := httptest.NewServer(http.HandlerFunc(demo.Complete))
 	t.Cleanup(endpoint.Close)
-	s := a2aservertest.New(t, a2aserver.Config{File: "../a2a-server.yaml", Set: map[string]string{"planner.llm.url": endpoint.URL + "/v1"}})
+	s := a2aservertest.New(t, testserver.Config{File: "../a2a-server.yaml", Set: map[string]string{"planner.llm.url": endpoint.URL + "/v1"}}.Must(t))
 	s.Wait(s.Send("Hello").ID, a2a.TaskStateCompleted)
 	asked := s.Send("Please transfer 250 to alice")
 	s.Wait(asked.ID, a2a.TaskStateInputRequired)

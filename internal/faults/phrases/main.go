@@ -15,7 +15,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/google/uuid"
 
-	a2aserver "a2a-server"
+	"a2a-server/internal/testserver"
 	"a2a-server/task"
 	"a2a-server/tool"
 	"a2a-server/tool/agent"
@@ -73,7 +73,7 @@ func (phrases) Plan(_ context.Context, p *task.Progress) (*task.Step, error) {
 }
 
 func main() {
-	c := a2aserver.Config{Planner: phrases{}, Set: map[string]string{"limits.grace": "2s"}}
+	c := testserver.Config{Planner: phrases{}, Set: map[string]string{"limits.grace": "2s"}}
 	flags := flag.NewFlagSet("serve", flag.ExitOnError)
 	flags.StringVar(&c.File, "config", "", "")
 	for _, name := range []string{"listen", "data", "store"} {
@@ -87,7 +87,7 @@ func main() {
 	c.DefaultTools = []tool.Toolset{demo}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
-	server, err := a2aserver.New(c)
+	server, err := testserver.New(c)
 	if err == nil {
 		err = server.Run(ctx)
 	}

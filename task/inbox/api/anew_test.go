@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	a2aserver "a2a-server"
 	"a2a-server/auth"
 	"a2a-server/client"
+	"a2a-server/internal/testserver"
 	"a2a-server/tool"
 )
 
@@ -23,7 +23,7 @@ func gatesFile(t *testing.T, gates string, tools ...tool.Tool) (*world, func(gat
 		}
 	}
 	write(gates)
-	w := newWorld(t, func(c *a2aserver.Config) {
+	w := newWorld(t, func(c *testserver.Config) {
 		c.Policy, c.File = nil, file
 		if len(tools) > 0 {
 			c.Tools = []tool.Toolset{tool.NewToolset("shop", tools...)}

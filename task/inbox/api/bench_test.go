@@ -21,8 +21,8 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
-	a2aserver "a2a-server"
 	"a2a-server/approval"
+	"a2a-server/internal/testserver"
 	"a2a-server/store"
 	"a2a-server/store/boltstore"
 	"a2a-server/task"
@@ -164,7 +164,7 @@ func BenchmarkList(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	w := newWorld(b, func(c *a2aserver.Config) { c.Store = h })
+	w := newWorld(b, func(c *testserver.Config) { c.Store = h })
 	w.reject(w.fill(1))
 	settle(b, h, n)
 	w.fill(1000)
@@ -262,7 +262,7 @@ func (w *world) listen(r *http.Request, got *atomic.Int64) (leave func()) {
 // the last case the 200 follow a broadcaster, which has nothing to do with the decision, but
 // shares its processors.
 func BenchmarkDecisionWithFollowers(b *testing.B) {
-	w := newWorld(b, func(c *a2aserver.Config) { c.Set = map[string]string{"limits.per_caller": "100"} })
+	w := newWorld(b, func(c *testserver.Config) { c.Set = map[string]string{"limits.per_caller": "100"} })
 	bare := &broadcaster{followers: map[chan []byte]struct{}{}}
 	other := httptest.NewServer(bare)
 	defer other.Close()

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	a2aserver "a2a-server"
 	"a2a-server/client"
+	"a2a-server/internal/testserver"
 	"a2a-server/store/memstore"
 	"a2a-server/store/storetest"
 )
@@ -22,7 +22,7 @@ func TestLargeArguments(t *testing.T) {
 		t.Fatal(err)
 	}
 	counted := &storetest.Counted{Handle: h}
-	w := newWorld(t, func(c *a2aserver.Config) { c.Store = counted })
+	w := newWorld(t, func(c *testserver.Config) { c.Store = counted })
 	large := strings.Repeat("ü", 50<<10)
 	want := map[string]bool{}
 	for i := range 44 {

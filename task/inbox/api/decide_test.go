@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	a2aserver "a2a-server"
 	"a2a-server/approval"
 	"a2a-server/auth"
 	"a2a-server/client"
+	"a2a-server/internal/testserver"
 )
 
 // A decision is checked in the order that docs/approvals-api.md says, and each status has its
@@ -189,7 +189,7 @@ func TestDelegatedDecisions(t *testing.T) {
 	agent := member("olga", auth.RoleApprover)
 	agent.Chain = []string{"agent"}
 	for _, delegated := range []bool{false, true} {
-		w := newWorld(t, func(c *a2aserver.Config) {
+		w := newWorld(t, func(c *testserver.Config) {
 			if delegated {
 				c.Set = map[string]string{"auth.delegated_decisions": "true"}
 			}
@@ -219,7 +219,7 @@ func TestGuesses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := newWorld(t, func(c *a2aserver.Config) { c.Policy = p })
+	w := newWorld(t, func(c *testserver.Config) { c.Policy = p })
 	eve := member("eve", auth.RoleRequester, auth.RoleViewer)
 	asked := w.ask(alice, "/pay amount=5 iban=DE7")[0]
 	own := w.ask(eve, "/pay amount=5 iban=DE7")[0]

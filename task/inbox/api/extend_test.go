@@ -9,9 +9,9 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
-	a2aserver "a2a-server"
 	"a2a-server/auth"
 	"a2a-server/client"
+	"a2a-server/internal/testserver"
 	"a2a-server/store/memstore"
 )
 
@@ -34,7 +34,7 @@ func TestExtension(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return newWorld(t, func(c *a2aserver.Config) { c.Store = h })
+		return newWorld(t, func(c *testserver.Config) { c.Store = h })
 	}
 	w := world()
 	one := w.ask(alice, "/pay amount=5")[0]

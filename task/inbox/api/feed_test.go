@@ -13,10 +13,10 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
-	a2aserver "a2a-server"
 	"a2a-server/approval"
 	"a2a-server/auth"
 	"a2a-server/client"
+	"a2a-server/internal/testserver"
 	"a2a-server/store"
 	"a2a-server/store/memstore"
 )
@@ -170,7 +170,7 @@ func TestFeedIsFiltered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := newWorld(t, func(c *a2aserver.Config) { c.Store = h })
+	w := newWorld(t, func(c *testserver.Config) { c.Store = h })
 	bob := member("bob", auth.RoleRequester)
 	var all []*stream
 	foreigner := member("mallory", auth.RoleRequester, auth.RoleViewer, auth.RoleApprover, auth.RoleOperator)

@@ -5,13 +5,13 @@ import (
 	"strings"
 	"testing"
 
-	a2aserver "a2a-server"
 	"a2a-server/approval"
 	"a2a-server/client"
+	"a2a-server/internal/testserver"
 )
 
 // withGrants lets approvers of ship grant later calls with any iban.
-func withGrants(t *testing.T) func(*a2aserver.Config) {
+func withGrants(t *testing.T) func(*testserver.Config) {
 	t.Helper()
 	p, err := approval.NewPolicy(approval.PolicyConfig{Gates: []approval.Gate{
 		{Tool: "ship", Terms: approval.Terms{Grants: &approval.GrantTerms{Scopes: approval.GrantScopes(), Uses: 5, Vary: []string{"/iban"}}}},
@@ -20,7 +20,7 @@ func withGrants(t *testing.T) func(*a2aserver.Config) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return func(c *a2aserver.Config) { c.Policy = p }
+	return func(c *testserver.Config) { c.Policy = p }
 }
 
 // A person approves with a grant, sees it in words, and revokes it.

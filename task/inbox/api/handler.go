@@ -164,7 +164,7 @@ func Handler(s *Service, d Door) http.Handler {
 	for pattern, op := range operations() {
 		method, path, _ := strings.Cut(pattern, " ")
 		methods[path] = append(methods[path], method)
-		mux.HandleFunc(method+" "+Path+path, func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, &d, &op) }) //nolint:contextcheck // it has the request's
+		mux.HandleFunc(method+" "+Path+path, func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, &d, &op) })
 	}
 	for path, allowed := range methods {
 		slices.Sort(allowed)

@@ -9,10 +9,10 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
-	a2aserver "a2a-server"
 	"a2a-server/approval"
 	"a2a-server/auth"
 	"a2a-server/client"
+	"a2a-server/internal/testserver"
 	"a2a-server/tool"
 	"a2a-server/tool/functiontool"
 )
@@ -258,7 +258,7 @@ func maskedWorld(t *testing.T, gates []approval.Gate) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newWorld(t, func(c *a2aserver.Config) {
+	return newWorld(t, func(c *testserver.Config) {
 		c.Policy, c.Tools = p, []tool.Toolset{tool.NewToolset("shop", repeats(t), newTool(t, "ship"))}
 	})
 }

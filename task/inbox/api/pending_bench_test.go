@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	a2aserver "a2a-server"
+	"a2a-server/internal/testserver"
 	"a2a-server/store"
 	"a2a-server/store/boltstore"
 	"a2a-server/task"
@@ -71,7 +71,7 @@ func BenchmarkPending(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			w := newWorld(b, func(c *a2aserver.Config) { c.Store = h })
+			w := newWorld(b, func(c *testserver.Config) { c.Store = h })
 			one := w.ask(alice, fmt.Sprintf(`/ship {"amount": 7, "iban": %q}`, text))[0]
 			w.pend(b, h, n-1)
 			for _, path := range []string{"/ui/", "/ui/?order=time", "/ui/?mine=1", "/ui/about", "/ui/approvals/" + one.ID, "/api/v1/approvals?limit=20", "/api/v1/approvals?limit=20&order=deadline"} {

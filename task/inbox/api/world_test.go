@@ -19,11 +19,11 @@ import (
 	"github.com/pb33f/libopenapi-validator/config"
 	"go.uber.org/goleak"
 
-	a2aserver "a2a-server"
 	"a2a-server/a2aservertest"
 	"a2a-server/approval"
 	"a2a-server/auth"
 	"a2a-server/client"
+	"a2a-server/internal/testserver"
 	"a2a-server/task/inbox/api"
 	"a2a-server/tool"
 	"a2a-server/tool/agent"
@@ -114,14 +114,14 @@ func above(limit float64) approval.Predicate {
 
 // newWorld starts a server whose tools are pay, whose IBAN is masked, and ship; four eyes decide
 // payments of more than 1,000 and the role cfo those of more than 5,000.
-func newWorld(t testing.TB, changes ...func(*a2aserver.Config)) *world {
+func newWorld(t testing.TB, changes ...func(*testserver.Config)) *world {
 	t.Helper()
 	w := &world{t: t, callers: &callers{revoked: map[string]bool{}, demoted: map[string]bool{}, changed: make(chan struct{})}, doc: documented(t)}
-	c := a2aserver.Config{Authenticator: w.callers, Tools: []tool.Toolset{tool.NewToolset("shop", newTool(t, "pay"), newTool(t, "ship"))}, Policy: gates(t)}
+	c := testserver.Config{Authenticator: w.callers, Tools: []tool.Toolset{tool.NewToolset("shop", newTool(t, "pay"), newTool(t, "ship"))}, Policy: gates(t)}
 	for _, change := range changes {
 		change(&c)
 	}
-	w.Server = a2aservertest.New(t, c)
+	w.Server = a2aservertest.New(t, c.Must(t))
 	return w
 }
 

@@ -12,8 +12,8 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
-	a2aserver "a2a-server"
 	"a2a-server/auth"
+	"a2a-server/internal/testserver"
 	"a2a-server/tool"
 	"a2a-server/tool/functiontool"
 )
@@ -323,8 +323,8 @@ func TestTryExample(t *testing.T) {
 	) (string, error) {
 		return m.Words, nil
 	}))
-	own := func(c *a2aserver.Config) { c.Tools = []tool.Toolset{tool.NewToolset("own", echo)} }
-	model := func(c *a2aserver.Config) {
+	own := func(c *testserver.Config) { c.Tools = []tool.Toolset{tool.NewToolset("own", echo)} }
+	model := func(c *testserver.Config) {
 		c.Set = map[string]string{"planner.kind": "llm", "planner.llm.url": "http://127.0.0.1:9/v1", "planner.llm.model": "m"}
 	}
 	w := start(t, own)

@@ -21,12 +21,13 @@ import (
 	"a2a-server/internal/demo"
 	"a2a-server/internal/inside"
 	"a2a-server/internal/testlog"
+	"a2a-server/internal/testserver"
 	"a2a-server/tool"
 	"a2a-server/tool/builtin"
 )
 
 // demoConfig returns the Config of a server with the tools and the gate of the demo.
-func demoConfig(t *testing.T) a2aserver.Config {
+func demoConfig(t *testing.T) testserver.Config {
 	t.Helper()
 	tools, err := builtin.New(builtin.Config{Ledger: t.TempDir() + "/ledger.jsonl"})
 	if err != nil {
@@ -40,18 +41,18 @@ func demoConfig(t *testing.T) a2aserver.Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return a2aserver.Config{
+	return testserver.Config{
 		Set: map[string]string{"listen": "127.0.0.1:0", "data": t.TempDir(), "store": "memory"}, DefaultTools: []tool.Toolset{tools}, Policy: policy,
 		Log: zerolog.New(testlog.New(t)),
 	}
 }
 
 // served runs a server on its port and returns its URL.
-func served(t *testing.T, c a2aserver.Config) string {
+func served(t *testing.T, c testserver.Config) string {
 	t.Helper()
 	listening := make(chan string, 1)
 	c.Inside.Listening = func(url string) { listening <- url }
-	server, err := a2aserver.New(c)
+	server, err := testserver.New(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,19 +188,19 @@ func TestNoPersona(t *testing.T) {
 		t.Errorf("a credential of the persona is answered with %d", p.status)
 	}
 
-	for name, change := range map[string]func(*a2aserver.Config){
-		"authentication":   func(c *a2aserver.Config) { c.Authenticator = a2aservertest.Callers{} },
-		"a public address": func(c *a2aserver.Config) { c.Set["listen"], c.Set["insecure_no_auth"] = "0.0.0.0:0", "true" },
-		"a proxy": func(c *a2aserver.Config) {
+	for name, change := range map[string]func(*testserver.Config){
+		"authentication":   func(c *testserver.Config) { c.Authenticator = a2aservertest.Callers{} },
+		"a public address": func(c *testserver.Config) { c.Set["listen"], c.Set["insecure_no_auth"] = "0.0.0.0:0", "true" },
+		"a proxy": func(c *testserver.Config) {
 			c.Set["public_url"], c.Set["insecure_no_auth"] = "https://a.example", "true"
 		},
-		"gRPC in public": func(c *a2aserver.Config) { c.Set["grpc.listen"], c.Set["insecure_no_auth"] = "0.0.0.0:0", "true" },
-		"no port":        func(c *a2aserver.Config) { c.NoListen = true },
+		"gRPC in public": func(c *testserver.Config) { c.Set["grpc.listen"], c.Set["insecure_no_auth"] = "0.0.0.0:0", "true" },
+		"no port":        func(c *testserver.Config) { c.NoListen = true },
 	} {
 		c := demoConfig(t)
 		c.Inside = inside.Options{Demo: true}
 		change(&c)
-		if s, err := a2aserver.New(c); !errors.Is(err, a2aserver.ErrConfig) || !strings.Contains(err.Error(), "a demo has no authentication") {
+		if s, err := testserver.New(c); !errors.Is(err, a2aserver.ErrConfig) || !strings.Contains(err.Error(), "a demo has no authentication") {
 			t.Errorf("with %s New() = %v, %v", name, s, err)
 		}
 	}

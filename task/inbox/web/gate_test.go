@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	a2aserver "a2a-server"
 	"a2a-server/auth"
+	"a2a-server/internal/testserver"
 )
 
 // The page of an approval has the gates that asked, as they were, whatever the configuration becomes. Where
@@ -27,7 +27,7 @@ func TestGate(t *testing.T) {
 		}
 	}
 	configure("  - {tool: transfer_money, name: payments, when: args.amount > 1, hint: \"Pay {amount}\u202e?\"}\n")
-	w := start(t, func(c *a2aserver.Config) { c.File = file })
+	w := start(t, func(c *testserver.Config) { c.File = file })
 	page := func(tool string, args map[string]any) string {
 		id, _ := w.asks(tool, args)
 		return "/ui/approvals/" + id
@@ -88,7 +88,7 @@ func TestApproversOfSeveralGates(t *testing.T) {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	w := start(t, func(c *a2aserver.Config) { c.File = file })
+	w := start(t, func(c *testserver.Config) { c.File = file })
 	id, _ := w.asks("echo", map[string]any{"text": "x"})
 	w.has(w.get(alice, "/ui/approvals/"+id), http.StatusOK, []string{"1 for first of role approver; 1 for second of corp:dana or corp:erin for whom args.text == &#34;x&#34;", "0 of 1", "missing: 1 of role approver, 1 of corp:dana or corp:erin for whom args.text == "})
 }

@@ -9,8 +9,8 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
-	a2aserver "a2a-server"
 	"a2a-server/approval"
+	"a2a-server/internal/testserver"
 )
 
 // A grant is picked with an approve, listed in words and revoked.
@@ -22,7 +22,7 @@ func TestGrants(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := start(t, func(c *a2aserver.Config) { c.Policy = gates })
+	w := start(t, func(c *testserver.Config) { c.Policy = gates })
 	w.has(w.get(alice, "/ui/grants"), http.StatusOK, []string{"No grants"})
 	id, digest := w.asks("mail", letter)
 	p := w.get(alice, "/ui/approvals/"+id)
@@ -75,7 +75,7 @@ func TestGrantBounds(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			w := start(t, func(c *a2aserver.Config) { c.Policy = gates })
+			w := start(t, func(c *testserver.Config) { c.Policy = gates })
 			id, _ := w.asks("mail", letter)
 			w.has(w.get(alice, "/ui/approvals/"+id), http.StatusOK, test.want)
 		})
@@ -91,7 +91,7 @@ func TestAskOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := start(t, func(c *a2aserver.Config) { c.Policy = gates })
+	w := start(t, func(c *testserver.Config) { c.Policy = gates })
 	id, digest := w.asks("mail", letter)
 	p := w.get(alice, "/ui/approvals/"+id)
 	w.has(p, http.StatusOK, []string{`value="ask_once">Approve, and don't ask again for exactly this`, "in this context, for 1h."})

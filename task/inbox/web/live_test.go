@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	a2aserver "a2a-server"
 	"a2a-server/a2aservertest"
 	"a2a-server/auth"
+	"a2a-server/internal/testserver"
 	"a2a-server/tool"
 	"a2a-server/tool/builtin"
 )
@@ -116,7 +116,7 @@ func TestPublicURL(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := a2aservertest.New(t, a2aserver.Config{Authenticator: a2aservertest.Callers{}, Tools: []tool.Toolset{demo}, Set: map[string]string{"public_url": "https://agents.example.com/ops"}})
+	s := a2aservertest.New(t, testserver.Config{Authenticator: a2aservertest.Callers{}, Tools: []tool.Toolset{demo}, Set: map[string]string{"public_url": "https://agents.example.com/ops"}}.Must(t))
 	w := &world{s, t}
 	id, digest := w.asks("transfer_money", map[string]any{"amount": 5, "to": "dave"})
 	for _, base := range []string{"/ui", "/ops/ui"} { // a proxy strips the path, or leaves it

@@ -13,9 +13,9 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/google/go-cmp/cmp"
 
-	a2aserver "a2a-server"
 	"a2a-server/auth"
 	"a2a-server/internal/modeltest"
+	"a2a-server/internal/testserver"
 	"a2a-server/task/planner/llm"
 )
 
@@ -30,7 +30,7 @@ func TestModelSteps(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := start(t, func(c *a2aserver.Config) { c.Planner = planner })
+	w := start(t, func(c *testserver.Config) { c.Planner = planner })
 	as := w.As(carol)
 	asked := as.Send("transfer 250 to alice")
 	as.Approve(as.Wait(asked.ID, a2a.TaskStateInputRequired))
@@ -84,7 +84,7 @@ func TestPromptIsWhatWasSent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := start(t, func(c *a2aserver.Config) { c.Planner = planner })
+	w := start(t, func(c *testserver.Config) { c.Planner = planner })
 	as := w.As(carol)
 	asked := as.Send("transfer 250 to alice")
 	as.Approve(as.Wait(asked.ID, a2a.TaskStateInputRequired))

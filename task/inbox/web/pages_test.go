@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	a2aserver "a2a-server"
 	"a2a-server/auth"
+	"a2a-server/internal/testserver"
 	"a2a-server/tool"
 	"a2a-server/tool/functiontool"
 )
@@ -177,7 +177,7 @@ func TestTitles(t *testing.T) {
 // The page of a call at a remote agent shows the agents, the tool there, and its arguments.
 func TestCallAtAnAgent(t *testing.T) {
 	t.Parallel()
-	w := start(t, func(c *a2aserver.Config) {
+	w := start(t, func(c *testserver.Config) {
 		c.Tools = append(c.Tools, tool.NewToolset("agents", functiontool.Must(functiontool.New(functiontool.Config{Name: "desk", Description: "Passes on"},
 			func(ctx tool.Context, _ struct{}) (string, error) {
 				return "", tool.RequestConfirmation(ctx, "Pay?", map[string]any{"agent": "office/ba\u202enk", "tool": "pay<b>", "arguments": map[string]any{"to": "dave"}})

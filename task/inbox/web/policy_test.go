@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	a2aserver "a2a-server"
 	"a2a-server/auth"
+	"a2a-server/internal/testserver"
 )
 
 // The page of the policy has the gates, and explains a call without making it. It is for admins:
@@ -21,7 +21,7 @@ func TestPolicyPage(t *testing.T) {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	w := start(t, func(c *a2aserver.Config) { c.File = file })
+	w := start(t, func(c *testserver.Config) { c.File = file })
 	root := person("root", auth.RoleAdmin)
 	const here = "/ui/policy"
 	p := w.get(root, here)

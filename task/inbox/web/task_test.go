@@ -11,8 +11,8 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
-	a2aserver "a2a-server"
 	"a2a-server/approval"
+	"a2a-server/internal/testserver"
 )
 
 // The pages say of a task that it waits for a decision, whatever its A2A state is, and whether its call ran. They
@@ -37,7 +37,7 @@ func TestTaskShown(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := start(t, func(c *a2aserver.Config) { c.File = file })
+			w := start(t, func(c *testserver.Config) { c.File = file })
 			id, digest := w.asks(c.tool, c.args)
 			task := "/ui/tasks/" + taskOf(id)
 			waits := []string{`<span class="s wait">Waits for a decision</span>`, "A2A state: " + c.protocol}

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	a2aserver "a2a-server"
 	"a2a-server/approval"
 	"a2a-server/auth"
+	"a2a-server/internal/testserver"
 )
 
 // until waits until an approval is as it should be.
@@ -43,7 +43,7 @@ func TestTimesShown(t *testing.T) {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	w := start(t, func(c *a2aserver.Config) { c.File = file })
+	w := start(t, func(c *testserver.Config) { c.File = file })
 	id, digest := w.asks("mail", letter)
 	at, tara := "/ui/approvals/"+id, person("tara", auth.RoleApprover, "treasury")
 	exact := func(at *time.Time) string {

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	a2aserver "a2a-server"
+	"a2a-server/internal/testserver"
 	"a2a-server/store/memstore"
 	"a2a-server/store/storetest"
 )
@@ -17,7 +17,7 @@ func TestPagesReadAPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	counted := &storetest.Counted{Handle: h}
-	w := start(t, func(c *a2aserver.Config) { c.Store = counted })
+	w := start(t, func(c *testserver.Config) { c.Store = counted })
 	id, _ := w.asks("mail", map[string]any{"to": []string{"first"}, "subject": "s", "body": strings.Repeat("x", 115<<10), "urgent": false, "count": 1})
 	for range 59 {
 		w.asks("mail", map[string]any{"to": []string{"dan"}, "subject": "s", "body": strings.Repeat("x", 115<<10), "urgent": false, "count": 1})

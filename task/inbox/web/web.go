@@ -142,14 +142,14 @@ func New(c Config) http.Handler {
 	post("/persona", 0, (*visit).switchPersona)
 	p.mux.HandleFunc("GET "+Path+"/events", func(w http.ResponseWriter, r *http.Request) {
 		if v := p.known(w, r); v != nil {
-			v.events() //nolint:contextcheck // it has the request's
+			v.events()
 		}
 	})
 	p.mux.HandleFunc("GET "+Path+"/static/{hash}/{file}", p.static)
 	p.mux.HandleFunc(Path, func(w http.ResponseWriter, r *http.Request) { p.redirect(w, "/") })
 	p.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		if v := p.known(w, r); v != nil {
-			v.fail(notFound("there is no page at this address, or it takes another method")) //nolint:contextcheck // it has the request's
+			v.fail(notFound("there is no page at this address, or it takes another method"))
 		}
 	})
 	return http.HandlerFunc(p.serve)
@@ -189,13 +189,13 @@ func (p *pages) route(method, path string, action auth.Action, run func(*visit) 
 			err = v.By.May(action)
 		}
 		if err == nil && method == "POST" {
-			err = v.readForm() //nolint:contextcheck // it has the request's
+			err = v.readForm()
 		}
 		if err == nil {
 			err = run(v)
 		}
 		if err != nil {
-			v.fail(v.problem(err, r.PathValue("id"))) //nolint:contextcheck // it has the request's
+			v.fail(v.problem(err, r.PathValue("id")))
 		}
 	})
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"go.uber.org/goleak"
 
-	a2aserver "a2a-server"
 	"a2a-server/a2aservertest"
 	"a2a-server/auth"
+	"a2a-server/internal/testserver"
 	"a2a-server/tool"
 	"a2a-server/tool/approvaltool"
 	"a2a-server/tool/builtin"
@@ -38,7 +38,7 @@ type mail struct {
 	Count   float64  `json:"count"`
 }
 
-func start(t *testing.T, changes ...func(*a2aserver.Config)) *world {
+func start(t *testing.T, changes ...func(*testserver.Config)) *world {
 	t.Helper()
 	demo, err := builtin.New(builtin.Config{Ledger: t.TempDir() + "/ledger.jsonl"})
 	if err != nil {
@@ -50,11 +50,11 @@ func start(t *testing.T, changes ...func(*a2aserver.Config)) *world {
 	}
 	mails := functiontool.Must(functiontool.New(functiontool.Config{Name: "mail", Description: "Sends \u202e<b>mails</b>.", RequireApproval: true},
 		func(_ tool.Context, m mail) (string, error) { return "sent " + m.Subject, nil }))
-	c := a2aserver.Config{Authenticator: a2aservertest.Callers{}, Tools: []tool.Toolset{demo, tool.NewToolset("more", ask, mails)}}
+	c := testserver.Config{Authenticator: a2aservertest.Callers{}, Tools: []tool.Toolset{demo, tool.NewToolset("more", ask, mails)}}
 	for _, change := range changes {
 		change(&c)
 	}
-	return &world{a2aservertest.New(t, c), t}
+	return &world{a2aservertest.New(t, c.Must(t)), t}
 }
 
 func person(name string, roles ...string) auth.Principal {

@@ -10,10 +10,10 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
-	a2aserver "a2a-server"
 	"a2a-server/a2aservertest"
 	"a2a-server/approval"
 	"a2a-server/internal/modeltest"
+	"a2a-server/internal/testserver"
 	"a2a-server/task"
 	"a2a-server/task/planner/llm"
 	"a2a-server/tool"
@@ -76,7 +76,7 @@ func in(t *testing.T, model *modeltest.Endpoint, set map[string]string, tools ..
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := a2aservertest.New(t, a2aserver.Config{Planner: planner, Tools: []tool.Toolset{tool.NewToolset("x", tools...)}, Set: set})
+	s := a2aservertest.New(t, testserver.Config{Planner: planner, Tools: []tool.Toolset{tool.NewToolset("x", tools...)}, Set: set}.Must(t))
 	return &scene{Server: s, t: t, model: model}
 }
 

@@ -14,8 +14,8 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
-	a2aserver "a2a-server"
 	"a2a-server/a2aservertest"
+	"a2a-server/internal/testserver"
 	"a2a-server/store/boltstore"
 	"a2a-server/task/planner/llm"
 )
@@ -66,7 +66,7 @@ func BenchmarkDelta(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			server := a2aservertest.New(b, a2aserver.Config{Planner: planner, CrashPoint: written.at, Set: map[string]string{"store": "bolt", "log.level": "error"}})
+			server := a2aservertest.New(b, testserver.Config{Planner: planner, CrashPoint: written.at, Set: map[string]string{"store": "bolt", "log.level": "error"}}.Must(b))
 			s := &scene{Server: server, t: b}
 			var mu sync.Mutex
 			var took []time.Duration

@@ -14,10 +14,10 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"go.uber.org/goleak"
 
-	a2aserver "a2a-server"
 	"a2a-server/a2aservertest"
 	"a2a-server/approval"
 	"a2a-server/internal/modeltest"
+	"a2a-server/internal/testserver"
 	"a2a-server/task/planner/llm"
 	"a2a-server/tool"
 	"a2a-server/tool/functiontool"
@@ -88,7 +88,7 @@ func newScene(t *testing.T, model *modeltest.Endpoint, change ...func(*llm.Confi
 		t.Fatal(err)
 	}
 	b := &bank{}
-	s := a2aservertest.New(t, a2aserver.Config{Planner: planner, Tools: []tool.Toolset{b.tools()}})
+	s := a2aservertest.New(t, testserver.Config{Planner: planner, Tools: []tool.Toolset{b.tools()}}.Must(t))
 	return &scene{Server: s, t: t, model: model, bank: b}
 }
 

@@ -22,11 +22,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rs/zerolog"
 
-	a2aserver "a2a-server"
 	"a2a-server/a2aservertest"
 	"a2a-server/approval"
 	"a2a-server/internal/golden"
 	"a2a-server/internal/modeltest"
+	"a2a-server/internal/testserver"
 	"a2a-server/task"
 	"a2a-server/task/planner/llm"
 	"a2a-server/tool"
@@ -386,7 +386,7 @@ func TestPrepare(t *testing.T) {
 		t.Fatal(err)
 	}
 	look := functiontool.Must(functiontool.New(functiontool.Config{Name: "look"}, func(tool.Context, struct{}) (string, error) { return "", nil }))
-	of := a2aservertest.New(t, a2aserver.Config{Planner: p, Tools: []tool.Toolset{tool.NewToolset("x", preparer{look})}})
+	of := a2aservertest.New(t, testserver.Config{Planner: p, Tools: []tool.Toolset{tool.NewToolset("x", preparer{look})}}.Must(t))
 	if got, want := says(of.Wait(of.Send("fail").ID, a2a.TaskStateFailed)), "the tool look prepares the request to the model: not today"; !strings.Contains(got, want) {
 		t.Errorf("the status says %q, want %q", got, want)
 	}

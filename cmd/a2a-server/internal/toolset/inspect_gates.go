@@ -1,0 +1,137 @@
+package toolset
+
+import (
+	"slices"
+	"strings"
+
+	"a2a-server/approval"
+	"a2a-server/cmd/a2a-server/internal/config"
+	"a2a-server/tool"
+)
+
+// A GateInfo is a gate or setting that decides whether calls of a tool need approval.
+type GateInfo struct {
+	Action approval.Action `json:"action"`
+	// Why is its origin: approve, a gate with its name, approve_tools, no_approve_tools, pins,
+	// the default of a kind, or the tool itself.
+	Why  string `json:"why"`
+	File string `json:"file,omitempty"` // where it was configured: a file, a flag or a variable; "": nowhere
+	Line int    `json:"line,omitempty"` // 0: not in the file
+	// Sometimes says that it depends on the call.
+	Sometimes bool `json:"sometimes,omitempty"`
+	// Void says why it has no effect; "": it has.
+	Void string `json:"void,omitempty"`
+}
+
+// Place returns where the gate was configured, as file:line; "": nowhere.
+func (g *GateInfo) Place() string { return config.Place{File: g.File, Line: g.Line}.String() }
+
+// combined returns the combined effect of gates; see [ToolInfo].
+func combined(gates []GateInfo) (a approval.Action, sometimes bool) {
+	a = approval.ActionAllow
+	for _, g := range gates {
+		switch {
+		case g.Void != "" || g.Action == approval.ActionAllow:
+		case g.Action == approval.ActionDeny && a != approval.ActionDeny, a == approval.ActionAllow:
+			a, sometimes = g.Action, g.Sometimes
+		case g.Action == a:
+			sometimes = sometimes && g.Sometimes
+		}
+	}
+	return a, sometimes
+}
+
+// gatesOf returns the gates and settings that decide whether calls of t need approval. entry
+// is its entry, which is number n of tools; nil: it has none.
+func (i *inspection) gatesOf(t tool.Tool, info *ToolInfo, entry *config.Tool, n int) []GateInfo {
+	own, changed := i.ownGates(t, info, entry, n), info.Changed
+	void := ""
+	if !i.Policy.Heeds(t) {
+		void = "declared_gates is ignore"
+	}
+	all := []GateInfo{}
+	for k, g := range i.Policy.Gates() {
+		if !g.Matches(t.Name()) {
+			continue
+		}
+		o := i.GateOrigin(k)
+		info := GateInfo{Action: g.Action, Why: "gate for " + g.Tool, File: o.File, Line: o.Line, Sometimes: g.Conditional()}
+		if g.Name != "" {
+			info.Why = "gate " + g.Name
+		}
+		switch name, _, _ := strings.Cut(g.Name, ": "); {
+		case name == "approve_tools":
+			info.Why = name
+		case strings.HasPrefix(name, "tools[") && strings.HasSuffix(name, "].approve"):
+			info.Why = "approve"
+			own = without(own, "approve") // it is the same
+		case strings.HasPrefix(name, "tools[") && strings.HasSuffix(name, "].pins"):
+			if !changed {
+				continue
+			}
+			info.Why, info.Sometimes = "pins", false
+			own = without(own, "pins")
+		}
+		if info.Action == approval.ActionAllow && slices.Contains(g.Patterns(), t.Name()) && !info.Sometimes && void == "" {
+			void = info.Why + " allows it"
+		}
+		all = append(all, info)
+	}
+	for k := range own {
+		if own[k].Action != approval.ActionAllow {
+			own[k].Void = void
+		}
+	}
+	return append(all, own...)
+}
+
+func without(gates []GateInfo, why string) []GateInfo {
+	return slices.DeleteFunc(gates, func(g GateInfo) bool { return g.Why == why })
+}
+
+// ownGates returns the gates that are not in the policy.
+func (i *inspection) ownGates(t tool.Tool, info *ToolInfo, entry *config.Tool, n int) (all []GateInfo) {
+	add := func(a approval.Action, why string, place config.Place) {
+		all = append(all, GateInfo{Action: a, Why: why, File: place.File, Line: place.Line})
+	}
+	asks := declares(t)
+	if entry != nil {
+		begin := i.conf.Place(i.conf.ToolPath(n, ""))
+		by := i.box.entries[n].kind.asks
+		given := by != AskedByTool && entry.Approve != nil
+		exempt := config.Exempt(i.conf, t.Name())
+		switch {
+		case given:
+			switch place := i.conf.Place(i.conf.ToolPath(n, "approve")); {
+			case approves(entry, t.Name()):
+				add(approval.ActionAsk, "approve", place)
+			case asks && !info.Changed:
+				add(approval.ActionAsk, "approve names a tool that is not listed", place)
+			}
+			asks = false
+		case exempt && by != AskedByTool:
+			add(approval.ActionAllow, "no_approve_tools", i.conf.Place("no_approve_tools"))
+		case asks && by != AskedByTool, by == AskedAlways:
+			add(approval.ActionAsk, "default of "+string(entry.Kind), begin)
+			asks = false
+		}
+		if info.Changed {
+			add(approval.ActionAsk, "pins", i.conf.Place(i.conf.ToolPath(n, "pins")))
+			return all
+		}
+	}
+	if asks {
+		add(approval.ActionAsk, "the tool", config.Place{})
+	}
+	own := entry == nil || i.box.entries[n].kind.asks == AskedByTool
+	if !asks && own && slices.ContainsFunc(slices.Collect(tool.Chain(t)), tool.Gates) { // it may ask call by call
+		add(approval.ActionAsk, "the tool", config.Place{})
+		all[len(all)-1].Sometimes = true
+	}
+	return all
+}
+
+// approves reports whether the key approve of an entry is about the tool of this name.
+func approves(entry *config.Tool, name string) bool {
+	return slices.Contains(entry.Approve, "*") || slices.Contains(entry.Approve, strings.TrimPrefix(name, entry.Name+"_"))
+}

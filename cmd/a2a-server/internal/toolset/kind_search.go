@@ -1,0 +1,100 @@
+package toolset
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"a2a-server/cmd/a2a-server/internal/config"
+	"a2a-server/tool"
+	"a2a-server/tool/searchtool"
+)
+
+// buildSearch makes the tool of an entry. Its index is not opened before [State.Start], or a call.
+func buildSearch(w *maker, e *entry) (key string, err error) {
+	c := &e.config
+	approve := w.approval(c)
+	asks := approve != nil && *approve
+	if c.Memory {
+		t, err := searchtool.NewMemory(searchtool.MemoryConfig{Name: c.Name, Description: c.Description, Timeout: c.Timeout, Approve: asks})
+		if err != nil {
+			return "search", err
+		}
+		e.made = tool.NewToolset(e.name(), t)
+		return "", nil
+	}
+	source := &searchtool.Folders{Paths: c.Folders, Extensions: c.Extensions}
+	key = "folders"
+	if c.Folder != "" {
+		source.Paths, key = []string{c.Folder}, "folder"
+	}
+	out := searchtool.Config{
+		Name: c.Name, Description: c.Description, Source: source, Folder: w.indexFolder(c), Refresh: c.Refresh, Timeout: c.Timeout, Approve: asks, Log: w.log,
+	}
+	if w.only != "" {
+		out.Wait = time.Hour // a call in a server of its own has as long as a call may take
+	}
+	t, err := searchtool.New(out)
+	if err != nil {
+		return key, err
+	}
+	e.made, e.held = tool.NewToolset(e.name(), t), t
+	e.startable, e.programKey = source.Check, key
+	return "", nil
+}
+
+// IndexFolder returns the folder for the indexes of searches; "": there is none, as with a
+// store in memory.
+func IndexFolder(conf *config.Config) string {
+	if conf.Store == "memory" {
+		return ""
+	}
+	return filepath.Join(conf.Data, "search")
+}
+
+// indexFolder returns the folder for the index of an entry; "": a temporary one. Its name differs
+// for each choice of files, as that of [maker.cacheFile] does.
+func (w *maker) indexFolder(c *config.Tool) string {
+	if w.index == "" {
+		return ""
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d %q", searchtool.Format, []any{c.Folder, c.Folders, c.Extensions}))
+	return filepath.Join(w.index, fmt.Sprintf("%s-%x", c.Name, sum[:8]))
+}
+
+// Start starts the work in the background: the indexes of searches. For a server that makes a
+// single call it does nothing.
+func (s *State) Start() {
+	for _, e := range s.box.entries {
+		if t, is := e.held.(*searchtool.Tool); is && !s.single {
+			t.Start()
+		}
+	}
+}
+
+// Sweep removes the indexes of searches that the configuration no longer has. Call it before
+// [State.Start], in the only process that uses the folder.
+func (s *State) Sweep() error {
+	if s.index == "" {
+		return nil
+	}
+	all, err := os.ReadDir(s.index)
+	if err != nil {
+		return nil //nolint:nilerr // there is no index yet
+	}
+	for _, one := range all {
+		used := slices.ContainsFunc(s.box.entries, func(e *entry) bool {
+			t, is := e.held.(*searchtool.Tool)
+			return is && t.Folder() == filepath.Join(s.index, one.Name())
+		})
+		if !used {
+			if err := os.RemoveAll(filepath.Join(s.index, one.Name())); err != nil {
+				return fmt.Errorf("remove the index of a search that is not configured: %w", err)
+			}
+		}
+	}
+	return nil
+}

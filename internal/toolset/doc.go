@@ -1,8 +1,0 @@
-// Package toolset makes the tools of a server: those of the configuration, of every kind, and
-// those given in Go, with the gates and secrets that belong to them. It lists them for the
-// agent card and describes them for operators.
-//
-// A [State] never changes. A reload makes another one, which takes over the servers of tools
-// that stay, and puts it in force as [Current]. The package knows neither the store nor the
-// protocol's server.
-package toolset
