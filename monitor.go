@@ -27,9 +27,9 @@ type monitor struct {
 	port    sidePort
 }
 
-// count makes the metrics, if the configuration has a port for them. It is called before the
+// meter makes the metrics, if the configuration has a port for them. It is called before the
 // store is opened; the metrics are read when the Server is complete.
-func (m *monitor) count(s *Server) {
+func (s *Server) meter() {
 	switch {
 	case s.parts.Metrics.Listen == "":
 		return
@@ -37,6 +37,7 @@ func (m *monitor) count(s *Server) {
 		s.log.Warn().Msg("admin.listen has no effect: the program that embeds the server opens its own ports")
 		return
 	}
+	m := &s.monitor
 	m.metrics = metrics.New(metrics.Config{
 		Version: Version(), Ready: s.health.Ready, Draining: s.health.Draining,
 		Held:       func() bool { _, held := s.engine.Held(); return held },
@@ -52,8 +53,9 @@ func (m *monitor) count(s *Server) {
 	})
 }
 
-// watch puts itself between the store and its readers.
-func (m *monitor) watch(s *Server) {
+// watchStore puts the monitor between the store and its readers.
+func (s *Server) watchStore() {
+	m := &s.monitor
 	m.damage = metrics.Watch(s.store.handle, s.log)
 	s.store.handle = m.damage
 	m.survey.Store, m.survey.Damaged, m.survey.Usage = m.damage, m.damage.Damaged, s.store.usage
@@ -69,8 +71,8 @@ func (m *monitor) observers() []engine.Observer {
 	return []engine.Observer{m.metrics.Observer()}
 }
 
-// listen opens the port of the metrics, if the configuration has one.
-func (m *monitor) listen(s *Server, k portKey) error {
+// listenMetrics opens the port of the metrics, if the configuration has one.
+func (s *Server) listenMetrics(k portKey) error {
 	if k.at == "" {
 		return nil
 	}
@@ -88,6 +90,7 @@ func (m *monitor) listen(s *Server, k portKey) error {
 			s.log.Warn().Str("address", l.Addr().String()).Msg("metrics and their token are sent unencrypted: set tls.cert, or listen on 127.0.0.1")
 		}
 	}
+	m := &s.monitor
 	m.port = sidePort{httpd.NewPort(l), httpd.NewServer(guard.Wrap(m.metrics.Handler(s.parts.Metrics.Token), a2a.WriteRefusal), s.log)}
 	m.port.web.WriteTimeout = metrics.WriteTimeout
 	return nil
@@ -104,7 +107,7 @@ func metricsPublicError(a net.Addr, token bool) error {
 
 // details returns the lines of the verbose answer of /readyz. A new part of the server that an
 // operator looks at adds a line.
-func (m *monitor) details(ctx context.Context, s *Server) []httpd.Detail {
+func (s *Server) details(ctx context.Context) []httpd.Detail {
 	load := s.engine.Load()
 	all := []httpd.Detail{
 		{Name: "queue", Text: fmt.Sprintf("%d waiting, %d running", load.Waiting, load.Turns)},
@@ -112,7 +115,7 @@ func (m *monitor) details(ctx context.Context, s *Server) []httpd.Detail {
 	if moment, held := s.engine.Held(); held {
 		all = append(all, httpd.Detail{Name: "store", Text: restoredText(moment)})
 	}
-	f, err := m.survey.Figures(ctx)
+	f, err := s.monitor.survey.Figures(ctx)
 	if err != nil {
 		return append(all, httpd.Detail{Name: "store", Text: "cannot be read: " + err.Error()})
 	}

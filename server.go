@@ -174,13 +174,13 @@ func (s *Server) openData() (err error) {
 	} else if err := c.checkData(); err != nil {
 		return err
 	}
-	s.monitor.count(s)
+	s.meter()
 	if s.store == nil {
 		if s.store, err = openStore(s.settings, c.CrashPoint, s.monitor.metrics); err != nil {
 			return err
 		}
 	}
-	s.monitor.watch(s)
+	s.watchStore()
 	s.persons = directory.New(directory.Config{Store: s.store.handle, Now: c.Now, Operators: []string{apikey.Method, peer.Method}, Log: c.Log})
 	if s.Authenticator != nil {
 		s.Authenticator = auth.Completing(s.Authenticator, s.persons.Complete)
@@ -231,7 +231,7 @@ func (s *Server) openPorts() error {
 	if err := s.listenGRPC(grpc, limited); err != nil {
 		return err
 	}
-	return s.monitor.listen(s, metrics)
+	return s.listenMetrics(metrics)
 }
 
 // serveProtocol makes the HTTP server with all its routes.
@@ -263,7 +263,7 @@ func (s *Server) serveProtocol() error {
 	s.health.Store, s.health.Trouble = s.store.err, s.store.trouble
 	s.health.Progress = s.progress
 	s.health.Proxied = s.settings.Proxied() != ""
-	s.health.Details = func(ctx context.Context) []httpd.Detail { return s.monitor.details(ctx, s) }
+	s.health.Details = s.details
 	_, s.streams = protocol.Requests()
 	routes := s.routes(protocol, s.approvalsAPI(protocol, guard), s.pages(protocol, guard), probeGuard(guard, s.Addr()))
 	s.mounted = httpd.NewMounted(routes, func(w http.ResponseWriter, r *http.Request) {

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"os"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"a2a-server/tool/agent"
@@ -33,7 +34,7 @@ type Operator struct {
 	files *tlsfiles.Files // certificates of the ports; nil: no TLS
 	keys  *apikey.Authenticator
 	tools atomic.Pointer[toolset.State] // that are in force; nil until Offer
-	swept bool
+	swept sync.Once // the data folder, of what earlier configurations have left
 }
 
 // Configure returns the Config of a server with a configuration that was loaded from a source. Its log is as the
@@ -176,12 +177,11 @@ func (o *Operator) offer(conf *config.Config) (*a2aserver.Offer, error) {
 // configurations.
 func (o *Operator) start(tools *toolset.State) func() error {
 	return func() (err error) {
-		if !o.swept {
+		o.swept.Do(func() {
 			if err = tools.Sweep(); err != nil {
 				err = fmt.Errorf("the data folder has indexes that are of no use: %w", err)
 			}
-		}
-		o.swept = true
+		})
 		tools.Start()
 		return err
 	}
