@@ -34,7 +34,7 @@ type Operator struct {
 	files *tlsfiles.Files // certificates of the ports; nil: no TLS
 	keys  *apikey.Authenticator
 	tools atomic.Pointer[toolset.State] // that are in force; nil until Offer
-	swept sync.Once // the data folder, of what earlier configurations have left
+	swept sync.Once                     // the data folder, of what earlier configurations have left
 }
 
 // Configure returns the Config of a server with a configuration that was loaded from a source. Its log is as the
