@@ -66,9 +66,9 @@ func (d *Draft) advanceCalls(s *fold.Step) error {
 	for i, c := range s.Progress {
 		var err error
 		switch {
-		case d.waits(c):
+		case waits(d.basis, c):
 		case c.State == fold.CallPlanned:
-			ready[i], err = d.mayEnter(c, d.look(c))
+			ready[i], err = d.mayEnter(c, lookUp(d.basis, c))
 		case c.State == fold.CallDecided:
 			ready[i], err = d.decided(c)
 		}
@@ -90,11 +90,11 @@ func (d *Draft) advanceCalls(s *fold.Step) error {
 				err = d.enterCall(c, ready[i])
 			}
 		case fold.CallUncertain:
-			if !d.waits(c) {
+			if !waits(d.basis, c) {
 				err = d.uncertain(c)
 			}
 		case fold.CallWaiting:
-			if !d.waits(c) {
+			if !waits(d.basis, c) {
 				err = d.goOn(c)
 			}
 		case fold.CallAsked, fold.CallDone:
@@ -102,7 +102,7 @@ func (d *Draft) advanceCalls(s *fold.Step) error {
 		if err != nil {
 			return err
 		}
-		if !d.waits(c) { // its time has come, and its siblings keep it from starting
+		if !waits(d.basis, c) { // its time has come, and its siblings keep it from starting
 			d.unretry(c)
 		}
 	}
@@ -120,15 +120,15 @@ func (d *Draft) settle(s *fold.Step) error {
 	}
 	state := a2a.TaskStateWorking
 	if waits {
-		state = d.waitingState(pending)
+		state = waitingState(d.basis, pending)
 	}
-	if task.StateName(d.f.Header.State) != state || says != "" || (d.news() || d.kept && d.roomToRepeat()) && len(pending) > 0 || state == a2a.TaskStateWorking && !d.f.SaysItWaitsFor(pending) {
+	if task.StateName(d.f.Header.State) != state || says != "" || (d.news() || d.kept && roomToRepeat(d.basis)) && len(pending) > 0 || state == a2a.TaskStateWorking && !d.f.SaysItWaitsFor(pending) {
 		return d.tell(state, pending, says)
 	}
 	if d.voted && len(pending) > 0 {
 		return d.tellVotes(state, pending)
 	}
-	if stale, err := d.waitsStale(pending); err != nil || !stale {
+	if stale, err := waitsStale(d.basis, pending); err != nil || !stale {
 		return err // nothing is new
 	}
 	return d.tell(state, pending, "")
@@ -140,7 +140,7 @@ func (d *Draft) decided(c *fold.Call) (*Execution, error) {
 	a := d.f.Approval(c.Approval)
 	switch a.State { //nolint:exhaustive // the other states are handled together
 	case approval.Approved, approval.Edited:
-		return d.mayEnter(c, d.look(c))
+		return d.mayEnter(c, lookUp(d.basis, c))
 	case approval.Responded:
 		return nil, d.complete(c, task.OutcomeResponded, a.Resolution.Response)
 	case approval.Rejected:
@@ -188,8 +188,8 @@ const (
 // died and the tool is and was the same, equally often: a tool that kills the process at every entry must not do so forever,
 // even with new checkpoints. For any other call, and after the repeats, a person is asked.
 func (d *Draft) uncertain(c *fold.Call) error {
-	l := d.look(c)
-	x := d.validated(c, l)
+	l := lookUp(d.basis, c)
+	x := validated(d.basis, c, l)
 	switch {
 	case x.trouble != nil:
 		return d.postpone(c, x.trouble)
@@ -232,7 +232,7 @@ func (d *Draft) goOn(c *fold.Call) error {
 	if !ready && !due {
 		return nil
 	}
-	e, err := d.mayEnter(c, d.look(c))
+	e, err := d.mayEnter(c, lookUp(d.basis, c))
 	if err != nil || e == nil {
 		return err
 	}
@@ -241,7 +241,7 @@ func (d *Draft) goOn(c *fold.Call) error {
 
 // plannerFailed ends the task because its planner cannot continue.
 func (d *Draft) plannerFailed(cause error) error {
-	d.problem("planner failed", cause)
+	problem(d.basis, "planner failed", cause)
 	why := visible.Shorten(cause.Error(), fold.MaxProblem)
 	if err := d.fault(why); err != nil {
 		return err

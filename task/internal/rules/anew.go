@@ -27,17 +27,17 @@ func (in AskAnew) put(d *Draft) error {
 		return err
 	}
 	refuse := func(why string) error { return approval.NotAllowed(&a.Approval, why) }
-	if in.Via == approval.ViaProvider || !d.mayBeAnew(a) {
+	if in.Via == approval.ViaProvider || !mayBeAnew(d.basis, a) {
 		return refuse("only the question whether a call may begin can be asked anew, by a person; decide it as it is")
 	}
-	c, l := d.f.Call(a.Call), d.lookOf(&a.Approval)
+	c, l := d.f.Call(a.Call), lookOf(d.basis, &a.Approval)
 	switch {
 	case l.trouble != nil:
 		return refuse("its tool cannot be reached now, so that its gates are not known: try again later")
-	case d.outdated(&a.Approval, &l):
+	case outdated(d.basis, &a.Approval, &l):
 		return ErrStale
 	}
-	x, room := d.examine(c, l, c.Args, false /* open */), d.openRoom()
+	x, room := examine(d.basis, c, l, c.Args, false /* open */), openRoom(d.basis)
 	if x.invalid != nil {
 		return refuse("its call is not valid any more: reject it; it would be stopped")
 	}
@@ -69,8 +69,8 @@ func (in AskAnew) put(d *Draft) error {
 }
 
 // mayBeAnew reports whether an approval asks whether a call may begin.
-func (d *Draft) mayBeAnew(a *fold.Approval) bool {
-	c := d.f.Call(a.Call)
+func mayBeAnew(b basis, a *fold.Approval) bool {
+	c := b.f.Call(a.Call)
 	return a.State == approval.Pending && a.Kind == approval.KindCall && a.Ask == "" && c.Attempt == 0 && c.Cause == "" && !c.Paused
 }
 
@@ -100,13 +100,13 @@ func Stricter(ctx context.Context, r *Rules, f *fold.Fold, id string, now time.T
 	defer r.guard(f.View.TaskID(), "code supplied by the application", &err)
 	d := newDraft(r, At{Ctx: ctx, Now: now}, f, 0)
 	a := f.Approval(id)
-	if a == nil || !d.mayBeAnew(a) {
+	if a == nil || !mayBeAnew(d.basis, a) {
 		return nil
 	}
-	l := d.lookOf(&a.Approval)
-	if d.outdated(&a.Approval, &l) {
+	l := lookOf(d.basis, &a.Approval)
+	if outdated(d.basis, &a.Approval, &l) {
 		return nil // it is asked again before it is decided
 	}
-	x := d.judged(f.Call(a.Call), l)
+	x := judged(d.basis, f.Call(a.Call), l)
 	return stricter(a, &x.verdict).Beyond(a.Terms)
 }

@@ -169,7 +169,7 @@ func (d *Draft) announce(a *approval.Approval, event string) error {
 		if !r.Takes(event, a.Routes()) && !escalatesTo(a, r, event) {
 			continue
 		}
-		row, err := (&task.Notification{V: task.RowVersion, Approval: a.ID, Event: event, Route: r.Name, At: d.now()}).Row(store.Any)
+		row, err := (&task.Notification{V: task.RowVersion, Approval: a.ID, Event: event, Route: r.Name, At: d.at.millis()}).Row(store.Any)
 		if err != nil {
 			return err
 		}
@@ -230,28 +230,28 @@ func (d *Draft) closeHeld(c *fold.Call) error { return d.withdraw(c.Held, notHel
 
 // abandoned reports whether a pending approval holds a call that does not wait in this
 // process: its process has died, and the answer would not arrive.
-func (d *Draft) abandoned(a *approval.Approval) bool {
-	return a.Held && a.State == approval.Pending && (d.at.Holds == nil || !d.at.Holds(a.ID))
+func abandoned(b basis, a *approval.Approval) bool {
+	return a.Held && a.State == approval.Pending && (b.at.Holds == nil || !b.at.Holds(a.ID))
 }
 
 // expires reports whether an approval is overdue. A question of a running call whose expiry
 // would cancel the task does not expire unless it holds the call: the call may no longer need
 // the answer.
-func (d *Draft) expires(a *fold.Approval) bool {
-	if c := d.f.Call(a.Call); a.Ask != "" && !a.Held && a.Terms.OnExpiry == approval.ExpiryCancels && c != nil && c.State == fold.CallRunning {
+func expires(b basis, a *fold.Approval) bool {
+	if c := b.f.Call(a.Call); a.Ask != "" && !a.Held && a.Terms.OnExpiry == approval.ExpiryCancels && c != nil && c.State == fold.CallRunning {
 		return false
 	}
-	return approval.Overdue(&a.Approval, d.at.Now)
+	return approval.Overdue(&a.Approval, b.at.Now)
 }
 
 // overdue reports whether a pending approval is overdue.
-func (d *Draft) overdue() bool {
-	return slices.ContainsFunc(d.f.Approvals, func(a *fold.Approval) bool { return a.State == approval.Pending && d.expires(a) })
+func overdue(b basis) bool {
+	return slices.ContainsFunc(b.f.Approvals, func(a *fold.Approval) bool { return a.State == approval.Pending && expires(b, a) })
 }
 
 // approvalOf returns the newest approval that asks whether a call may run, or nil.
-func (d *Draft) approvalOf(c *fold.Call) *fold.Approval {
-	return d.f.Newest(func(a *fold.Approval) bool { return a.Call == c.ID && a.Ask == "" && a.Kind == approval.KindCall })
+func approvalOf(b basis, c *fold.Call) *fold.Approval {
+	return b.f.Newest(func(a *fold.Approval) bool { return a.Call == c.ID && a.Ask == "" && a.Kind == approval.KindCall })
 }
 
 // news reports whether an approval was requested or resolved, by the draft or by another
@@ -260,9 +260,9 @@ func (d *Draft) news() bool { return d.told || len(d.asked) > 0 || len(d.resolve
 
 // wrongCodes returns the pending approvals that answers name with a wrong code, and whether
 // any answer has a code.
-func (d *Draft) wrongCodes(answers []approval.Decision) (wrong []string, coded bool) {
+func wrongCodes(b basis, answers []approval.Decision) (wrong []string, coded bool) {
 	for _, answer := range answers {
-		a, err := approval.Find(answer, d.f.AllApprovals())
+		a, err := approval.Find(answer, b.f.AllApprovals())
 		if err != nil || a.State != approval.Pending || answer.Code == "" {
 			continue
 		}
@@ -275,15 +275,15 @@ func (d *Draft) wrongCodes(answers []approval.Decision) (wrong []string, coded b
 
 // rejectedBefore returns the rejection of the same call earlier in the task, nil if there is none. It
 // decides before any grant: it is about this very call.
-func (d *Draft) rejectedBefore(c *fold.Call, x *examined) *fold.Approval {
+func rejectedBefore(b basis, c *fold.Call, x *examined) *fold.Approval {
 	if c.Attempt > 0 || c.Restored {
 		return nil
 	}
-	return d.f.Newest(func(a *fold.Approval) bool {
+	return b.f.Newest(func(a *fold.Approval) bool {
 		if a.Kind != approval.KindCall || a.Ask != "" || a.State != approval.Rejected || a.Void || a.Tool != c.Tool || a.Call == c.ID {
 			return false
 		}
-		same, _ := d.bound(a, &x.checked)
+		same, _ := bound(b, a, &x.checked)
 		return same
 	})
 }

@@ -18,10 +18,9 @@ import (
 // decisions take it into account; if a draft does not commit, its fold must be discarded.
 // It is not safe for concurrent use.
 type Draft struct {
-	rules *Rules
-	at    At
-	f     *fold.Fold
-	rev   uint64 // of the task before it
+	basis
+	environment At     // which basis names
+	rev         uint64 // of the task before it
 
 	buf     []byte // events and audit entries are slices of it, until it has to grow
 	events  []store.Event
@@ -149,8 +148,8 @@ func (d *Draft) Committed(r store.Receipt) {
 }
 
 // problem reports a problem of the task.
-func (d *Draft) problem(what string, err error) {
-	d.rules.report(Problem{Task: d.f.View.TaskID(), What: what, Err: err})
+func problem(b basis, what string, err error) {
+	b.rules.report(Problem{Task: b.f.View.TaskID(), What: what, Err: err})
 }
 
 // size returns how many bytes the events have.
@@ -165,8 +164,6 @@ func (d *Draft) size() int {
 // since returns the bytes appended to buf after start. Its capacity ends with it.
 func (d *Draft) since(start int) []byte { return d.buf[start:len(d.buf):len(d.buf)] }
 
-func (d *Draft) now() store.Millis { return store.MillisOf(d.at.Now) }
-
 // add adds a private event: it encodes v, and folds v itself.
 func (d *Draft) add(kind string, v any) error {
 	start := len(d.buf)
@@ -174,7 +171,7 @@ func (d *Draft) add(kind string, v any) error {
 	if d.buf, err = event.Append(d.buf, v); err != nil {
 		return fmt.Errorf("encode event %s: %w", kind, err)
 	}
-	d.events = append(d.events, store.Event{Kind: kind, Time: d.now(), Data: d.since(start)})
+	d.events = append(d.events, store.Event{Kind: kind, Time: d.at.millis(), Data: d.since(start)})
 	d.f.Count(len(d.buf) - start)
 	return d.f.ApplyPrivate(v)
 }
@@ -189,7 +186,7 @@ func (d *Draft) receive(m *event.MessageReceived) error {
 
 // public adds the public event that was appended to buf from start on.
 func (d *Draft) public(kind string, start int) {
-	d.events = append(d.events, store.Event{Kind: kind, Public: true, Bulk: kind == event.KindArtifact, Time: d.now(), Data: d.since(start)})
+	d.events = append(d.events, store.Event{Kind: kind, Public: true, Bulk: kind == event.KindArtifact, Time: d.at.millis(), Data: d.since(start)})
 	d.f.Count(len(d.buf) - start)
 	d.pushes = d.pushes || kind != event.KindArtifact
 }
@@ -227,7 +224,7 @@ func (d *Draft) withReady() []store.RowChange {
 	}
 	rows := slices.Clip(d.rows)
 	for _, w := range d.f.Webhooks {
-		rows = append(rows, task.ReadyRow(task.PushKey(w.ID, w.N), store.Any, d.now()))
+		rows = append(rows, task.ReadyRow(task.PushKey(w.ID, w.N), store.Any, d.at.millis()))
 	}
 	return rows
 }

@@ -42,7 +42,7 @@ func (d *Draft) addChildCancel(c *fold.Call) error {
 
 // stopChild adds due work that cancels the remote work of a call, with the state in p.
 func (d *Draft) stopChild(c *fold.Call, p ChildCancel) error {
-	if !d.hasChildren(c) {
+	if !hasChildren(d.basis, c) {
 		return nil
 	}
 	p.Tool, p.Call = c.Tool, c.ID
@@ -88,7 +88,7 @@ func (in ChildCancelResult) put(d *Draft) error {
 	entry := approval.Audit{What: approval.AuditCanceled, Call: p.Call, Tool: p.Tool}
 	if in.Failed != nil {
 		c := d.f.Call(p.Call)
-		entry.Reason = "gave up canceling its remote work: " + redacted(c == nil || d.hides(c), in.Failed).Error()
+		entry.Reason = "gave up canceling its remote work: " + redacted(c == nil || hides(d.basis, c), in.Failed).Error()
 	}
 	return d.record(entry)
 }

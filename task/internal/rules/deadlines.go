@@ -22,7 +22,7 @@ func (in Expiry) put(d *Draft) error {
 	if a == nil || a.State != approval.Pending || a.Deadline == nil || store.MillisOf(*a.Deadline) != in.Row.Time {
 		return d.drop(in.Row)
 	}
-	if !d.expires(a) {
+	if !expires(d.basis, a) {
 		return ErrNotYet
 	}
 	_, err := d.expire(a)
@@ -60,11 +60,11 @@ func (in Waiting) put(d *Draft) error {
 		d.quiet = true
 		return d.drop(in.Row)
 	}
-	if d.now() < in.Row.Time {
+	if d.at.millis() < in.Row.Time {
 		return ErrNotYet
 	}
 	if approval.Overdue(&a.Approval, d.at.Now) {
-		if !d.expires(a) {
+		if !expires(d.basis, a) {
 			return ErrNotYet // its call may end without the answer
 		}
 		if _, err := d.expire(a); err != nil || a.State != approval.Pending {
@@ -86,13 +86,13 @@ func (in Waiting) put(d *Draft) error {
 
 // escalate asks further people about an approval, once.
 func (d *Draft) escalate(a *fold.Approval) error {
-	due, now, at, before := removed(escalation(&a.Approval)), a.Approval, d.now().Time(), a.Waits
+	due, now, at, before := removed(escalation(&a.Approval)), a.Approval, d.at.millis().Time(), a.Waits
 	now.Escalated = &at
-	e := &event.ApprovalEscalated{ID: a.ID, At: at, Waits: now.WaitsFor(d.client())}
+	e := &event.ApprovalEscalated{ID: a.ID, At: at, Waits: now.WaitsFor(client(d.basis))}
 	if err := d.tellAgain(a, due, event.KindEscalated, e, approval.AuditEscalated, task.NotifyEscalated); err != nil {
 		return err
 	}
-	if more := len(a.Terms.Escalate.AddRoles) > 0 && a.Away() && d.roomToRepeat(); e.Waits == before && !more {
+	if more := len(a.Terms.Escalate.AddRoles) > 0 && a.Away() && roomToRepeat(d.basis); e.Waits == before && !more {
 		return nil
 	}
 	d.quiet = false // the client is told, and for whom it waits
@@ -102,7 +102,7 @@ func (d *Draft) escalate(a *fold.Approval) error {
 // remind tells the routes of an approval again that it is pending, once.
 func (d *Draft) remind(a *fold.Approval) error {
 	due := removed(reminder(&a.Approval))
-	return d.tellAgain(a, due, event.KindReminded, &event.ApprovalReminded{ID: a.ID, At: d.now().Time()}, approval.AuditReminded, task.NotifyReminded)
+	return d.tellAgain(a, due, event.KindReminded, &event.ApprovalReminded{ID: a.ID, At: d.at.millis().Time()}, approval.AuditReminded, task.NotifyReminded)
 }
 
 func (d *Draft) tellAgain(a *fold.Approval, due store.DueChange, kind string, e any, what approval.AuditEvent, tell string) error {
@@ -138,7 +138,7 @@ func (d *Draft) permitted(id, digest string, by approval.Decider) (*fold.Approva
 	if a == nil {
 		return nil, approval.Unknown(id, d.f.AllApprovals())
 	}
-	if err := d.askedNow(&a.Approval).Permits(by, d.at.Now); err != nil {
+	if err := askedNow(d.basis, &a.Approval).Permits(by, d.at.Now); err != nil {
 		return nil, err
 	}
 	if digest != a.Digest {
@@ -152,7 +152,7 @@ func (in Extend) put(d *Draft) error {
 	if err != nil {
 		return err
 	}
-	until, room := store.MillisOf(in.Until).Time(), d.openRoom()
+	until, room := store.MillisOf(in.Until).Time(), openRoom(d.basis)
 	switch {
 	case a.Held:
 		return approval.NotAllowed(&a.Approval, "its call runs and waits only until its deadline; decide it now")

@@ -53,21 +53,21 @@ func (in Refresh) put(d *Draft) error {
 		p := d.f.Approval(a.ID)
 		switch {
 		case p.State != approval.Pending: // superseded with an approval before it
-		case d.expires(p):
+		case expires(d.basis, p):
 			ended, err := d.expire(p)
 			if err != nil || ended {
 				return err
 			}
-		case d.abandoned(a):
+		case abandoned(d.basis, a):
 			if err := d.supersede(p, notHeld); err != nil {
 				return err
 			}
 		default:
-			l := d.lookOf(a)
+			l := lookOf(d.basis, a)
 			var err error
 			switch {
 			case l.trouble != nil:
-			case d.outdated(a, &l):
+			case outdated(d.basis, a, &l):
 				err = d.replace(p, l)
 			case in.Denied:
 				err = d.endDenied(p, l)
@@ -87,7 +87,7 @@ func (in Refresh) put(d *Draft) error {
 // question of a tool is asked again by the tool, which is entered without an answer.
 func (d *Draft) replace(a *fold.Approval, l look) error {
 	c, why := d.f.Call(a.Call), "another version of the server has asked it"
-	if gone := d.withdrawn(&a.Approval); gone != "" {
+	if gone := withdrawn(d.basis, &a.Approval); gone != "" {
 		why = gone
 	}
 	if l.differs(&a.Approval) {
@@ -97,14 +97,14 @@ func (d *Draft) replace(a *fold.Approval, l look) error {
 		return err
 	}
 	if a.Kind == approval.KindOutcome {
-		x := d.validated(c, l)
+		x := validated(d.basis, c, l)
 		if x.invalid != nil {
 			return d.notRun(c, task.OutcomeInvalid, x.invalid.Error())
 		}
 		x.changed, x.supersedes = l.differs(&a.Approval), a.ID
 		return d.askOutcome(c, &x)
 	}
-	x := d.examine(c, l, c.Args, false /* open */)
+	x := examine(d.basis, c, l, c.Args, false /* open */)
 	switch {
 	case x.invalid != nil:
 		return d.notRun(c, task.OutcomeInvalid, x.invalid.Error())
@@ -122,7 +122,7 @@ func (d *Draft) endDenied(a *fold.Approval, l look) error {
 	if a.Kind != approval.KindCall || c.Attempt > 0 || c.Cause != "" {
 		return nil
 	}
-	x := d.judged(c, l)
+	x := judged(d.basis, c, l)
 	if !x.verdict.Firm {
 		return nil // a call that is invalid ends when it would run
 	}
@@ -144,9 +144,9 @@ func (d *Draft) decide(in Decisions, received *event.MessageReceived) error {
 		}
 	}
 	if d.f.Header.Phase == store.Final {
-		return d.decidedBefore(in.List)
+		return decidedBefore(d.basis, in.List)
 	}
-	if d.overdue() {
+	if overdue(d.basis) {
 		return ErrStale
 	}
 	decisions, err := approval.Match(in.List, d.f.AllApprovals(), d.f.Names(in.List))
@@ -159,7 +159,7 @@ func (d *Draft) decide(in Decisions, received *event.MessageReceived) error {
 	for i := range decisions {
 		// Only the approvals that are being decided have to be up to date.
 		a := decisions[i].Approval
-		if looks[i] = d.lookOf(a); !d.outdated(a, &looks[i]) && !d.abandoned(a) {
+		if looks[i] = lookOf(d.basis, a); !outdated(d.basis, a, &looks[i]) && !abandoned(d.basis, a) {
 			continue
 		}
 		if looks[i].trouble != nil {
@@ -174,14 +174,14 @@ func (d *Draft) decide(in Decisions, received *event.MessageReceived) error {
 			repeats++
 			continue
 		}
-		if err := d.askedNow(x.Approval).Check(x.Decision, d.rules.decider(in.By, in.Via), d.at.Now); err != nil {
+		if err := askedNow(d.basis, x.Approval).Check(x.Decision, d.rules.decider(in.By, in.Via), d.at.Now); err != nil {
 			return err
 		}
 		if in.Via == approval.ViaProvider && !ProviderMayAnswer(x.Approval) {
 			return approval.NotAllowed(x.Approval, "the program may not answer it; have a person answer")
 		}
 		if x.Decision.Type == approval.Edit && x.Approval.Ask == "" {
-			if edits[i], err = d.checkEdit(x.Approval, x.Decision, looks[i]); err != nil {
+			if edits[i], err = checkEdit(d.basis, x.Approval, x.Decision, looks[i]); err != nil {
 				return err
 			}
 		}
@@ -195,8 +195,8 @@ func (d *Draft) decide(in Decisions, received *event.MessageReceived) error {
 	if received != nil {
 		// Decisions may use the reserve; a message of up to minDecision is accepted even in a
 		// full log.
-		if n := len(received.Message); n > minDecision && n > d.room() {
-			return task.Invalid("message", "has %d bytes, and the task's log has room for %d more: send the decision alone", n, max(d.room(), 0))
+		if n := len(received.Message); n > minDecision && n > logRoom(d.basis) {
+			return task.Invalid("message", "has %d bytes, and the task's log has room for %d more: send the decision alone", n, max(logRoom(d.basis), 0))
 		}
 		received.For = event.ForDecision
 		if err := d.receive(received); err != nil {
@@ -221,21 +221,21 @@ func (d *Draft) decide(in Decisions, received *event.MessageReceived) error {
 	}
 	if len(d.resolved) == 0 && d.f.Header.Phase == store.Parked { // votes that start nothing
 		d.phase = store.Parked
-		return d.tellVotes(d.waitingState(d.f.Pending()), d.f.Pending())
+		return d.tellVotes(waitingState(d.basis, d.f.Pending()), d.f.Pending())
 	}
 	return nil
 }
 
 // askedNow returns an approval as it would be asked now: the parties that have acted in a message since are
 // requesters, too, and whoever has requested, edited or voted has the names that auth.people gives them now.
-func (d *Draft) askedNow(a *approval.Approval) *approval.Approval {
+func askedNow(b basis, a *approval.Approval) *approval.Approval {
 	now := *a
-	now.Editors, now.Votes = append(slices.Clone(a.Editors), d.f.Sender()), slices.Clone(a.Votes)
+	now.Editors, now.Votes = append(slices.Clone(a.Editors), b.f.Sender()), slices.Clone(a.Votes)
 	for i, by := range now.Editors {
-		now.Editors[i] = d.rules.People.Also(by)
+		now.Editors[i] = b.rules.People.Also(by)
 	}
 	for i := range now.Votes {
-		now.Votes[i].By = d.rules.People.Also(now.Votes[i].By)
+		now.Votes[i].By = b.rules.People.Also(now.Votes[i].By)
 	}
 	return &now
 }
@@ -261,7 +261,7 @@ func (d *Draft) decideOn(in Decisions, x *approval.Matched, edit *examined) (can
 		}
 	}
 	if answer.Type == approval.Edit && a.Ask == "" {
-		if r.Digest, err = d.digest(&a.Approval, &edit.checked); err != nil {
+		if r.Digest, err = questionDigest(d.basis, &a.Approval, &edit.checked); err != nil {
 			return "", editError(&a.Approval, err)
 		}
 	}
@@ -305,7 +305,7 @@ func (d *Draft) voteOn(in Decisions, a *fold.Approval, answer approval.Decision,
 			return false, nil
 		}
 		args = answer.Args
-		if digest, err = d.digest(&a.Approval, &edit.checked); err != nil {
+		if digest, err = questionDigest(d.basis, &a.Approval, &edit.checked); err != nil {
 			return false, editError(&a.Approval, err)
 		}
 	default:
@@ -322,11 +322,11 @@ func (d *Draft) voteOn(in Decisions, a *fold.Approval, answer approval.Decision,
 	}
 	now := a.Approval
 	now.Votes = append(slices.Clone(a.Votes), vote)
-	if err := d.add(event.KindVoted, &event.ApprovalVoted{ID: a.ID, Vote: vote, Waits: now.WaitsFor(d.client())}); err != nil {
+	if err := d.add(event.KindVoted, &event.ApprovalVoted{ID: a.ID, Vote: vote, Waits: now.WaitsFor(client(d.basis))}); err != nil {
 		return false, err
 	}
 	d.voted, d.settles = true, true
-	if err := d.recordVote(&a.Approval, &vote); err != nil || d.askedNow(&a.Approval).Met(digest) {
+	if err := d.recordVote(&a.Approval, &vote); err != nil || askedNow(d.basis, &a.Approval).Met(digest) {
 		return false, err
 	}
 	return true, d.putApproval(a)
@@ -365,9 +365,9 @@ const minDecision = 16 << 10
 
 // decidedBefore returns the error for a decision about an ended task, with the earlier
 // decision.
-func (d *Draft) decidedBefore(answers []approval.Decision) error {
-	state := &task.StateError{Task: d.f.Header.Task, State: d.f.View.State(), Ended: Ended(d.f)}
-	decisions, err := approval.Match(answers, d.f.AllApprovals(), d.f.Names(answers))
+func decidedBefore(b basis, answers []approval.Decision) error {
+	state := &task.StateError{Task: b.f.Header.Task, State: b.f.View.State(), Ended: Ended(b.f)}
+	decisions, err := approval.Match(answers, b.f.AllApprovals(), b.f.Names(answers))
 	if wrong, is := errors.AsType[*approval.Error](err); is {
 		state.Decided = wrong
 		return state

@@ -18,7 +18,8 @@ import (
 // newDraft returns an empty draft that has room for so many bytes before it grows.
 func newDraft(r *Rules, at At, f *fold.Fold, bytes int) *Draft {
 	at.Now = at.Now.UTC()
-	d := &Draft{rules: r, at: at, f: f, rev: f.Header.Rev, buf: slices.Grow([]byte(nil), bytes)}
+	d := &Draft{environment: at, rev: f.Header.Rev, buf: slices.Grow([]byte(nil), bytes)}
+	d.basis = basis{rules: r, at: &d.environment, f: f}
 	d.events, d.audit = d.firstEvents[:0], d.firstAudit[:0]
 	return d
 }

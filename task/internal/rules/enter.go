@@ -64,8 +64,8 @@ func (e *Execution) Logged(p any) any {
 // If it was rejected earlier in the task, it is rejected again. In all cases the arguments must be
 // valid against the current schema.
 func (d *Draft) mayEnter(c *fold.Call, l look) (*Execution, error) {
-	first := c.State == fold.CallPlanned && (!c.Restored || d.approvalOf(c) == nil)
-	x := d.examine(c, l, c.Args, first)
+	first := c.State == fold.CallPlanned && (!c.Restored || approvalOf(d.basis, c) == nil)
+	x := examine(d.basis, c, l, c.Args, first)
 	grant := d.f.Granted(c)
 	var standing *usedGrant
 	switch {
@@ -75,21 +75,21 @@ func (d *Draft) mayEnter(c *fold.Call, l look) (*Execution, error) {
 		return nil, d.notRun(c, task.OutcomeInvalid, x.invalid.Error())
 	case x.verdict.Action == approval.ActionDeny:
 		return nil, d.following(x.said(), func() error { return d.notRun(c, task.OutcomeDenied, x.verdict.Reason) })
-	case grant == nil && d.mustAsk(c, &x):
-		if d.hasRun(c, &x) {
+	case grant == nil && mustAsk(d.basis, c, &x):
+		if hasRun(d.basis, c, &x) {
 			return nil, d.askOutcome(c, &x)
 		}
-		if before := d.rejectedBefore(c, &x); before != nil {
+		if before := rejectedBefore(d.basis, c, &x); before != nil {
 			return nil, d.following(x.said(), func() error { return d.rejectedAgain(c, before) })
 		}
-		if standing, x.lapsed = d.standing(c, &x); standing == nil {
+		if standing, x.lapsed = standingGrant(d.basis, c, &x); standing == nil {
 			return nil, d.following(x.said(), func() error { return d.askCall(c, &x, "") })
 		}
 		if err := tool.Unreachable(x.entry.Tool); err != nil {
 			return nil, d.postpone(c, err)
 		}
 	case grant != nil:
-		same, err := d.bound(grant, &x.checked)
+		same, err := bound(d.basis, grant, &x.checked)
 		if err != nil {
 			return nil, d.notRun(c, task.OutcomeInvalid, err.Error())
 		}
@@ -114,14 +114,14 @@ func (d *Draft) mayEnter(c *fold.Call, l look) (*Execution, error) {
 			return nil, d.askAgain(c, &x, a)
 		}
 	}
-	if running := d.f.Busy() + int(d.entering); !d.roomToRun(running) {
+	if running := d.f.Busy() + int(d.entering); !roomToRun(d.basis, running) {
 		if running > 0 {
 			return nil, nil // a call that ends gives its room back, and then this call is examined again
 		}
 		return nil, d.notRun(c, task.OutcomeError, "the task's log is full: there is no room for the call's outcome, so it was not run")
 	}
 	d.entering++
-	e := d.entry(c, &x)
+	e := newExecution(d.basis, c, &x)
 	e.Approval = tool.Approval{ID: d.f.View.IDs().Task + "." + c.ID, By: []string{tool.ByPolicy}}
 	if grant != nil {
 		e.DecidedAt = grant.Resolution.At
@@ -146,7 +146,7 @@ func lapsed(decided time.Time) string {
 // askAgain asks again about a call that differs from the approved or shown call, or was approved too
 // long ago.
 func (d *Draft) askAgain(c *fold.Call, x *examined, old *fold.Approval) error {
-	if d.hasRun(c, x) {
+	if hasRun(d.basis, c, x) {
 		x.changed = true
 		return d.askOutcome(c, x)
 	}
@@ -155,7 +155,7 @@ func (d *Draft) askAgain(c *fold.Call, x *examined, old *fold.Approval) error {
 	} else {
 		// A person was asked about it before: ask again if in doubt.
 		x.verdict.Hint, x.verdict.Terms, x.verdict.Gates = old.Hint, old.Terms, old.Gates
-		if mask, _ := d.policy(c).Mask(c.Tool); len(mask) > len(old.Terms.Mask) || old.Ask != "" && d.hides(c) { // the hint may have more
+		if mask, _ := policy(d.basis, c).Mask(c.Tool); len(mask) > len(old.Terms.Mask) || old.Ask != "" && hides(d.basis, c) { // the hint may have more
 			x.verdict.Hint = ""
 		}
 		switch {
@@ -169,17 +169,17 @@ func (d *Draft) askAgain(c *fold.Call, x *examined, old *fold.Approval) error {
 	return d.askCall(c, x, old.ID)
 }
 
-// entry builds the entry of a call.
-func (d *Draft) entry(c *fold.Call, x *examined) *Execution {
+// newExecution builds the entry of a call.
+func newExecution(b basis, c *fold.Call, x *examined) *Execution {
 	e := &Execution{
 		Call: c.ID, Name: c.Tool, Tool: x.entry.Tool, Args: x.args,
-		Context: x.ctx, State: strictjson.Clone(d.f.ToolState()), Output: c.Output, checked: x.checked,
-		CallValues: tool.CallValues{Attempt: c.Attempt, Private: d.hides(c)},
+		Context: x.ctx, State: strictjson.Clone(b.f.ToolState()), Output: c.Output, checked: x.checked,
+		CallValues: tool.CallValues{Attempt: c.Attempt, Private: hides(b, c)},
 	}
 	e.Checked = &e.checked.proof
-	e.decision, e.note = d.f.DecisionOn(c.ID)
+	e.decision, e.note = b.f.DecisionOn(c.ID)
 	var read *fold.Approval // that e.Confirmation is about
-	for _, a := range d.f.Approvals {
+	for _, a := range b.f.Approvals {
 		switch {
 		case a.Call != c.ID || a.Void || a.Ask != "" || !a.State.Allows():
 		case a.Resolution.Payload != nil:
@@ -199,13 +199,13 @@ func (d *Draft) entry(c *fold.Call, x *examined) *Execution {
 	var answers []tool.Answer
 	gone := map[string]bool{} // confirmations that are used up
 	for i, ask := range answered {
-		a := d.f.Approval(ask.Approval)
+		a := b.f.Approval(ask.Approval)
 		if a == nil || a.Resolution == nil || a.State == approval.Superseded {
 			continue
 		}
 		kind := tool.QuestionKind(a.AskKind)
 		if kind.Authorizes() {
-			if same, _ := d.bound(a, &x.checked); !same {
+			if same, _ := bound(b, a, &x.checked); !same {
 				continue // the tool has changed since, so it has to ask again
 			}
 		}
@@ -225,14 +225,14 @@ func (d *Draft) entry(c *fold.Call, x *examined) *Execution {
 			answers = append(answers, answerOf(a))
 		}
 	}
-	newest := d.f.Newest(func(a *fold.Approval) bool {
+	newest := b.f.Newest(func(a *fold.Approval) bool {
 		return a == read || a.Call == c.ID && a.AskKind == string(tool.AskConfirm) && !gone[a.ID]
 	})
-	if newest != read || d.f.Undecided(c) { // the newest has no answer that counts
+	if newest != read || b.f.Undecided(c) { // the newest has no answer that counts
 		e.Confirmation = nil
 	}
 	if c.Suspended > 0 || c.Checkpoint {
-		e.Resumption = &tool.Resumption{State: c.ToolState, Answers: answers, Open: d.openQuestions(c)}
+		e.Resumption = &tool.Resumption{State: c.ToolState, Answers: answers, Open: openQuestions(b, c)}
 	}
 	return e
 }
@@ -260,10 +260,10 @@ func confirmationOf(a *fold.Approval) *toolconfirmation.ToolConfirmation {
 
 // openQuestions returns the questions with an id that a suspended call has asked and that are not
 // answered, as its tool asked them.
-func (d *Draft) openQuestions(c *fold.Call) []tool.Question {
+func openQuestions(b basis, c *fold.Call) []tool.Question {
 	var open []tool.Question
 	for _, ask := range slices.Concat(c.Asks, c.Open) {
-		a := d.f.Approval(ask.Approval)
+		a := b.f.Approval(ask.Approval)
 		id, named := strings.CutPrefix(ask.Ask, askNamed)
 		if a == nil || a.State != approval.Pending || !named {
 			continue
@@ -314,10 +314,10 @@ func (d *Draft) start(c *fold.Call, e *Execution, attempt int) (err error) {
 	}
 	if e.standing != nil {
 		started.Grant = e.standing.ID
-		if started.Digest, err = d.callDigest(&e.checked); err != nil {
+		if started.Digest, err = callDigest(d.basis, &e.checked); err != nil {
 			return err
 		}
-		if err := d.use(e.standing, c); err != nil {
+		if err := useGrant(d.basis, e.standing, c); err != nil {
 			return err
 		}
 	}
@@ -334,7 +334,7 @@ func (d *Draft) resume(c *fold.Call, e *Execution) error {
 	d.unwake(c)
 	d.unretry(c)
 	if e.standing != nil {
-		if err := d.use(e.standing, c); err != nil {
+		if err := useGrant(d.basis, e.standing, c); err != nil {
 			return err
 		}
 	}
@@ -355,7 +355,7 @@ func (d *Draft) launched(c *fold.Call, e *Execution, grant *fold.Approval) error
 	}
 	if e.standing != nil {
 		var err error
-		if a.Digest, err = d.callDigest(&e.checked); err != nil {
+		if a.Digest, err = callDigest(d.basis, &e.checked); err != nil {
 			return err
 		}
 		a.Grant, a.Gate = e.standing.ID, e.standing.Gate
@@ -381,18 +381,18 @@ func (d *Draft) askCall(c *fold.Call, x *examined, supersedes string) error {
 	if c.Attempt > 0 {
 		a.Terms.Allowed = withoutEdit(a.Terms)
 	} else {
-		a.GrantKey = d.grantKey(c, x)
+		a.GrantKey = grantKey(d.basis, c, x)
 	}
 	notes := []string{x.lapsed}
 	if c.Paused {
 		notes = append(notes, visible.Clip(c.Tool, 64)+" has started, and waits: approve to let it go on.")
 	}
 	if c.Cause != "" {
-		notes = append(notes, fmt.Sprintf("It is not known whether %s has run: %s.", c.Tool, whyUnknown(c.Cause, c.Why, d.hides(c))))
+		notes = append(notes, fmt.Sprintf("It is not known whether %s has run: %s.", c.Tool, whyUnknown(c.Cause, c.Why, hides(d.basis, c))))
 	} else {
-		notes = append(notes, d.sinceBackup(c))
+		notes = append(notes, sinceBackup(d.basis, c))
 	}
-	notes = append(notes, d.afterResults(c), x.verdict.Notes)
+	notes = append(notes, afterResults(d.basis, c), x.verdict.Notes)
 	a.Notes = strings.Join(slices.DeleteFunc(notes, func(n string) bool { return n == "" }), " ")
 	return d.request(c, x, a)
 }
@@ -402,10 +402,10 @@ const maxAfter = 3
 
 // afterResults returns which results of tools the planner had read last when it planned a call: it
 // may have obeyed what they say. "" if there are none.
-func (d *Draft) afterResults(c *fold.Call) string {
+func afterResults(b basis, c *fold.Call) string {
 	var names []string
-	own := slices.IndexFunc(d.f.Steps, func(s *fold.Step) bool { return slices.Contains(s.Progress, c) })
-	for _, s := range slices.Backward(d.f.Steps[:max(own, 0)]) {
+	own := slices.IndexFunc(b.f.Steps, func(s *fold.Step) bool { return slices.Contains(s.Progress, c) })
+	for _, s := range slices.Backward(b.f.Steps[:max(own, 0)]) {
 		if len(s.Progress) == 0 {
 			continue // a question or a wait
 		}
@@ -437,16 +437,16 @@ func withoutEdit(t approval.Terms) []approval.DecisionType {
 // request asks for the approval a of a call, of any kind. If the question cannot be
 // shown, the call ends with the reason.
 func (d *Draft) request(c *fold.Call, x *examined, a *approval.Approval) error {
-	if err := d.fill(c, x, a); err != nil {
+	if err := fill(d.basis, c, x, a); err != nil {
 		return d.notRun(c, task.OutcomeInvalid, err.Error())
 	}
 	if x.editor != nil {
 		if v := a.NewVote(*x.editor, a.Digest, a.Args, "", d.at.Now); len(v.Meets) > 0 { // a is not escalated yet
 			a.Votes = []approval.Vote{v}
-			a.Waits = a.WaitsFor(d.client())
+			a.Waits = a.WaitsFor(client(d.basis))
 		}
 	}
-	if err := d.fits(a); err != nil {
+	if err := fits(d.basis, a); err != nil {
 		return d.notRun(c, task.OutcomeError, err.Error())
 	}
 	d.unretry(c) // its tool can be reached
@@ -466,23 +466,23 @@ func whyUnknown(cause event.Cause, why string, hides bool) string {
 func (d *Draft) askOutcome(c *fold.Call, x *examined) error {
 	a := &approval.Approval{
 		Kind: approval.KindOutcome, Args: c.Args, Supersedes: x.supersedes,
-		Hint: approval.OutcomeHint(c.Tool, whyUnknown(c.Cause, c.Why, d.masks(c))),
+		Hint: approval.OutcomeHint(c.Tool, whyUnknown(c.Cause, c.Why, masks(d.basis, c))),
 	}
 	if x.changed {
 		a.Hint += fmt.Sprintf(" The tool %s has changed since its call was approved.", c.Tool)
 	}
-	a.Terms = approval.OutcomeTerms(d.termsOf(c, x))
+	a.Terms = approval.OutcomeTerms(termsOf(d.basis, c, x))
 	if old := d.f.Approval(x.supersedes); old != nil && old.Kind == approval.KindOutcome {
 		a.Terms = old.Terms.Both(a.Terms)
 	}
-	if err := d.fill(c, x, a); err != nil {
+	if err := fill(d.basis, c, x, a); err != nil {
 		return d.notRun(c, task.OutcomeInvalid, err.Error())
 	}
 	// It is unknown, too, whether the tool still needs answers to its questions.
 	if err := d.closeAsks(c, "the outcome of the call is unknown"); err != nil {
 		return err
 	}
-	if err := d.fits(a); err != nil {
+	if err := fits(d.basis, a); err != nil {
 		return d.finish(c, task.OutcomeUnknown, nil, fmt.Sprintf("the result of the call is unknown: %s; and nobody can be asked: %v", c.Why, err), nil)
 	}
 	d.unretry(c) // its tool can be reached
@@ -491,8 +491,8 @@ func (d *Draft) askOutcome(c *fold.Call, x *examined) error {
 
 // checkEdit validates edited arguments and checks them against the policy. l is the look that
 // found the definition shown to the approver.
-func (d *Draft) checkEdit(a *approval.Approval, answer approval.Decision, l look) (examined, error) {
-	x := d.examine(d.f.Call(a.Call), l, event.Compact(answer.Args), false /* open */)
+func checkEdit(b basis, a *approval.Approval, answer approval.Decision, l look) (examined, error) {
+	x := examine(b, b.f.Call(a.Call), l, event.Compact(answer.Args), false /* open */)
 	switch {
 	case x.invalid != nil:
 		return x, editError(a, x.invalid)

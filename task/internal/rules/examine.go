@@ -27,10 +27,10 @@ type look struct {
 	invalid error // there is no such tool, or the arguments are wrong: the call cannot run
 }
 
-// look looks up the tool of a call.
-func (d *Draft) look(c *fold.Call) look {
-	l := look{ctx: d.readonly()}
-	entry, err := d.rules.Tools.Lookup(l.ctx, c.Tool)
+// lookUp looks up the tool of a call.
+func lookUp(b basis, c *fold.Call) look {
+	l := look{ctx: readonly(b)}
+	entry, err := b.rules.Tools.Lookup(l.ctx, c.Tool)
 	switch {
 	case errors.Is(err, tool.ErrUnknownTool):
 		l.invalid = fmt.Errorf("there is no tool %+q", c.Tool)
@@ -50,8 +50,8 @@ func (l *look) differs(a *approval.Approval) bool {
 
 // outdated reports whether an approval has to be asked again before it is decided: its tool is another,
 // its digest is not that of what it shows, or it has a vote that does not count any more.
-func (d *Draft) outdated(a *approval.Approval, l *look) bool {
-	return l.differs(a) || !a.IsBound(d.f.Restored.IDs()...) || d.withdrawn(a) != ""
+func outdated(b basis, a *approval.Approval, l *look) bool {
+	return l.differs(a) || !a.IsBound(b.f.Restored.IDs()...) || withdrawn(b, a) != ""
 }
 
 // examined is the result of putting a call through the pipeline.
@@ -81,12 +81,12 @@ type checked struct {
 // examine puts a call, whose tool was looked up, through the pipeline up to the verdict: known
 // tool, hooks, strict decode, schema, policy. A failure that says nothing about the call
 // itself means ask. Hooks may replace raw only if open is true.
-func (d *Draft) examine(c *fold.Call, l look, raw json.RawMessage, open bool) examined {
+func examine(b basis, c *fold.Call, l look, raw json.RawMessage, open bool) examined {
 	x := examined{checked: checked{look: l, raw: raw}}
 	if x.entry == nil {
 		return x
 	}
-	hooked, hookErr := d.rules.hooks(x.ctx, c, raw)
+	hooked, hookErr := b.rules.hooks(x.ctx, c, raw)
 	if hooked.Deny != "" {
 		x.verdict = approval.Verdict{Action: approval.ActionDeny, Reason: hooked.Deny}
 		return x
@@ -97,17 +97,17 @@ func (d *Draft) examine(c *fold.Call, l look, raw json.RawMessage, open bool) ex
 			x.raw = event.Compact(hooked.Args)
 		}
 	}
-	if d.validate(c, &x); x.invalid != nil {
+	if validate(b, c, &x); x.invalid != nil {
 		return x
 	}
-	x.verdict = d.policy(c).Judge(x.ctx, x.entry.Tool, x.args)
+	x.verdict = policy(b, c).Judge(x.ctx, x.entry.Tool, x.args)
 	if err := x.verdict.Failed; err != nil {
-		d.rules.report(Problem{Task: d.f.View.IDs().Task, What: GateFailed, Err: fmt.Errorf("tool %s: %w", c.Tool, err), Wrong: true})
+		b.rules.report(Problem{Task: b.f.View.IDs().Task, What: GateFailed, Err: fmt.Errorf("tool %s: %w", c.Tool, err), Wrong: true})
 	}
 	switch {
 	case hookErr == nil:
 	case x.verdict.Action == approval.ActionAllow:
-		x.verdict = d.policy(c).Ask(x.entry.Tool, x.args, "a hook failed: "+hookErr.Error())
+		x.verdict = policy(b, c).Ask(x.entry.Tool, x.args, "a hook failed: "+hookErr.Error())
 	case x.verdict.Action == approval.ActionAsk:
 		x.verdict.Terms.Grants = nil // what the hook would have said is unknown
 		x.verdict.Notes = strings.TrimSpace(x.verdict.Notes + " A check before the policy failed.")
@@ -116,48 +116,48 @@ func (d *Draft) examine(c *fold.Call, l look, raw json.RawMessage, open bool) ex
 }
 
 // validated returns a look with the arguments of a call, which are checked if the tool was found.
-func (d *Draft) validated(c *fold.Call, l look) examined {
+func validated(b basis, c *fold.Call, l look) examined {
 	x := examined{checked: checked{look: l, raw: c.Args}}
 	if x.entry != nil {
-		d.validate(c, &x)
+		validate(b, c, &x)
 	}
 	return x
 }
 
 // judged returns a look with the arguments of a call and, if they are valid, the verdict of the policy, without
 // asking hooks.
-func (d *Draft) judged(c *fold.Call, l look) examined {
-	x := d.validated(c, l)
+func judged(b basis, c *fold.Call, l look) examined {
+	x := validated(b, c, l)
 	if x.entry != nil && x.invalid == nil {
-		x.verdict = d.policy(c).Judge(x.ctx, x.entry.Tool, x.args)
+		x.verdict = policy(b, c).Judge(x.ctx, x.entry.Tool, x.args)
 	}
 	return x
 }
 
 // policy returns the policy for a call: it masks what gates of the tool have masked since the call was
 // planned.
-func (d *Draft) policy(c *fold.Call) *approval.Policy {
+func policy(b basis, c *fold.Call) *approval.Policy {
 	mask, keepsTask := c.Mask, c.MaskTask
-	for _, a := range d.f.Approvals {
+	for _, a := range b.f.Approvals {
 		if a.Call == c.ID {
 			mask, keepsTask = approval.Union(mask, a.Terms.Mask), keepsTask || a.Terms.MaskTask
 		}
 	}
-	return d.rules.Policy.Masking(mask, keepsTask)
+	return b.rules.Policy.Masking(mask, keepsTask)
 }
 
 // masks reports whether gates of its tool mask arguments of a call, or keep its task.
-func (d *Draft) masks(c *fold.Call) bool {
-	mask, keepsTask := d.policy(c).Mask(c.Tool)
+func masks(b basis, c *fold.Call) bool {
+	mask, keepsTask := policy(b, c).Mask(c.Tool)
 	return len(mask) > 0 || keepsTask
 }
 
 // hides is masks, or another call keeps the task.
-func (d *Draft) hides(c *fold.Call) bool { return d.masks(c) || d.f.KeepsTask() }
+func hides(b basis, c *fold.Call) bool { return masks(b, c) || b.f.KeepsTask() }
 
 // validate checks the arguments, without asking hooks or the policy.
-func (d *Draft) validate(c *fold.Call, x *examined) {
-	if n, limit := argsSize(x.raw), d.rules.Limits.Args; n > limit {
+func validate(b basis, c *fold.Call, x *examined) {
+	if n, limit := argsSize(x.raw), b.rules.Limits.Args; n > limit {
 		x.invalid = fmt.Errorf("arguments of %s have %d bytes; at most %d are allowed", c.Tool, n, limit)
 		return
 	}
@@ -192,16 +192,16 @@ func argsSize(raw json.RawMessage) int {
 	return n
 }
 
-func (d *Draft) readonly() *task.ReadonlyContext { return d.rules.Owned(d.at.Ctx, d.f) }
+func readonly(b basis) *task.ReadonlyContext { return b.rules.Owned(b.at.Ctx, b.f) }
 
 // lookOf looks up the tool of a call that waits for an approval of kind call or outcome. For a
 // question of a running tool, which does not depend on the definition, it returns an empty
 // look.
-func (d *Draft) lookOf(a *approval.Approval) look {
+func lookOf(b basis, a *approval.Approval) look {
 	if a.Ask != "" || a.Kind == approval.KindQuestion {
 		return look{}
 	}
-	return d.look(d.f.Call(a.Call))
+	return lookUp(b, b.f.Call(a.Call))
 }
 
 // running reports whether a call that the log says is running does run here, or is about
@@ -212,9 +212,9 @@ func (d *Draft) running(c *fold.Call) bool {
 
 // hasChildren reports whether the tool of a call is a [tool.JobStopper]. A tool that cannot be looked up
 // now may be one; one that panics cannot be called.
-func (d *Draft) hasChildren(c *fold.Call) (has bool) {
+func hasChildren(b basis, c *fold.Call) (has bool) {
 	defer func() { _ = recover() }()
-	l := d.look(c)
+	l := lookUp(b, c)
 	if l.entry == nil {
 		return l.trouble != nil // else the tool is gone, and with it the way to its children
 	}

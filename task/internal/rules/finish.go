@@ -44,7 +44,7 @@ func (d *Draft) finish(c *fold.Call, outcome task.Outcome, result json.RawMessag
 // repeat what gates hide, are left out.
 func (d *Draft) auditedWhy(c *fold.Call, outcome task.Outcome, why string) string {
 	gated := outcome == task.OutcomeExpired || outcome == task.OutcomeDenied && d.verdict.Gate != ""
-	if why == "" || gated || !d.hides(c) {
+	if why == "" || gated || !hides(d.basis, c) {
 		return why
 	}
 	return tool.ErrMasked.Error()
@@ -92,13 +92,13 @@ func (d *Draft) rejected(c *fold.Call, a *fold.Approval) error {
 // has for that, and reports whether it did. Any other tool, and a tool that panics, has none; nor has
 // a call that has started: its outcome is unknown.
 func (d *Draft) refused(c *fold.Call, outcome task.Outcome, reason string) (bool, error) {
-	l := d.look(c)
+	l := lookUp(d.basis, c)
 	if l.entry == nil || c.Attempt > 0 || !tool.IsDecision(l.entry.Tool) {
 		return false, nil
 	}
 	result, err := refusalOf(l.entry.Tool, reason)
 	if err != nil {
-		d.problem("a tool has no result for a refusal, so its call is rejected", d.redact(c, err))
+		problem(d.basis, "a tool has no result for a refusal, so its call is rejected", redact(d.basis, c, err))
 		return false, nil
 	}
 	return true, d.complete(c, outcome, result)
@@ -132,12 +132,12 @@ func (d *Draft) unknown(c *fold.Call, cause event.Cause, why string) error {
 	if err := d.add(event.KindUnknown, &event.CallUnknown{Call: c.ID, Why: why, Cause: cause}); err != nil {
 		return err
 	}
-	return d.record(approval.Audit{What: approval.AuditUnknown, Call: c.ID, Tool: c.Tool, Reason: whyUnknown(cause, why, d.hides(c)), Attempt: c.Attempt})
+	return d.record(approval.Audit{What: approval.AuditUnknown, Call: c.ID, Tool: c.Tool, Reason: whyUnknown(cause, why, hides(d.basis, c)), Attempt: c.Attempt})
 }
 
 // redact returns what a tool says about a call, for questions, which people read who see masked
 // arguments. Where another call keeps the task, [approval.Approval.For] leaves it out.
-func (d *Draft) redact(c *fold.Call, err error) error { return redacted(d.masks(c), err) }
+func redact(b basis, c *fold.Call, err error) error { return redacted(masks(b, c), err) }
 
 // unknownWhy returns, for display, a tool's reason for an unknown outcome, without the words
 // of [tool.ErrOutcomeUnknown], which the question has anyway.

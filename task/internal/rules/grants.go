@@ -82,82 +82,82 @@ func ReadGrant(row *store.Row) (g approval.Grant, err error) {
 
 // grantKey returns the key of the grants that cover a call, "" if none may: the call has not been
 // entered, was not planned before a restoration, and its gates allow grants.
-func (d *Draft) grantKey(c *fold.Call, x *examined) string {
+func grantKey(b basis, c *fold.Call, x *examined) string {
 	if c.Restored || x.entry == nil {
 		return ""
 	}
-	key, err := approval.GrantKey(d.grantedCall(x))
+	key, err := approval.GrantKey(grantedCall(b, x))
 	if err != nil {
-		d.problem("grants cannot be looked up, so the call is asked about", err)
+		problem(b, "grants cannot be looked up, so the call is asked about", err)
 		return ""
 	}
 	return key
 }
 
 // grantedCall returns what a grant of a call is bound to.
-func (d *Draft) grantedCall(x *examined) *approval.GrantedCall {
+func grantedCall(b basis, x *examined) *approval.GrantedCall {
 	return &approval.GrantedCall{
-		Requester: d.f.Sender(), Agent: d.rules.Agent, Tool: x.entry.Definition.Name, Definition: x.entry.Digest,
-		Verdict: &x.verdict, Args: x.args, Restored: d.f.Restored.IDs(),
+		Requester: b.f.Sender(), Agent: b.rules.Agent, Tool: x.entry.Definition.Name, Definition: x.entry.Digest,
+		Verdict: &x.verdict, Args: x.args, Restored: b.f.Restored.IDs(),
 	}
 }
 
-// standing returns the grant that lets a call start without asking, or be entered again after the
+// standingGrant returns the grant that lets a call start without asking, or be entered again after the
 // suspension of a run that the grant has let start; nil if there is none. A grant covers no attempt
 // after the first: its outcome may be unknown. If in doubt, there is none. lapsed says why the first
 // that fits does not cover the call, if there is one.
-func (d *Draft) standing(c *fold.Call, x *examined) (_ *usedGrant, lapsed string) {
+func standingGrant(b basis, c *fold.Call, x *examined) (_ *usedGrant, lapsed string) {
 	again := c.Paused && c.Grant != ""
-	if d.at.Grants == nil || c.Attempt > 0 && !again {
+	if b.at.Grants == nil || c.Attempt > 0 && !again {
 		return nil, ""
 	}
-	key := d.grantKey(c, x)
+	key := grantKey(b, c, x)
 	if key == "" {
 		return nil, ""
 	}
-	digest, _ := d.callDigest(&x.checked) // without one, no exact grant fits
+	digest, _ := callDigest(b, &x.checked) // without one, no exact grant fits
 	keys := []string{key, approval.ExactGrantKey(key, digest)}
-	in := Incarnation(d.at.Grants.Store)
+	in := Incarnation(b.at.Grants.Store)
 	fits := func(g *approval.Grant) bool {
 		if again {
-			return g.ID == c.Grant && g.Continues(keys, d.f.View.IDs().Task, d.f.View.IDs().Context, in, d.at.Now)
+			return g.ID == c.Grant && g.Continues(keys, b.f.View.IDs().Task, b.f.View.IDs().Context, in, b.at.Now)
 		}
-		return g.Covers(keys, d.f.View.IDs().Task, d.f.View.IDs().Context, in, d.at.Now)
+		return g.Covers(keys, b.f.View.IDs().Task, b.f.View.IDs().Context, in, b.at.Now)
 	}
-	for _, u := range d.at.Grants.used {
+	for _, u := range b.at.Grants.used {
 		g := u.Grant
 		if g.Used += u.promised; !fits(&g) {
 			continue
 		}
-		if why := d.grantedCall(x).Bars(u.by); why == "" {
+		if why := grantedCall(b, x).Bars(u.by); why == "" {
 			return u, ""
 		}
 	}
-	for _, rows := range d.grantRows(c, keys, again) {
+	for _, rows := range grantRows(b, c, keys, again) {
 		for row, err := range rows {
 			if err != nil {
-				d.problem("grants cannot be read, so the call is asked about", err)
+				problem(b, "grants cannot be read, so the call is asked about", err)
 				return nil, lapsed
 			}
 			g, err := ReadGrant(row)
 			if err != nil {
-				d.problem("a grant cannot be read", err)
+				problem(b, "a grant cannot be read", err)
 				continue
 			}
-			if !d.at.Now.Before(g.Until) {
+			if !b.at.Now.Before(g.Until) {
 				break // the rows that follow have ended, too
 			}
-			known := slices.ContainsFunc(d.at.Grants.used, func(u *usedGrant) bool { return u.ID == g.ID })
+			known := slices.ContainsFunc(b.at.Grants.used, func(u *usedGrant) bool { return u.ID == g.ID })
 			if known || !fits(&g) {
 				continue
 			}
-			by, why := d.maker(&g)
+			by, why := maker(b, &g)
 			if why == "" {
-				why = d.grantedCall(x).Bars(by)
+				why = grantedCall(b, x).Bars(by)
 			}
 			if why == "" {
 				u := &usedGrant{Grant: g, rev: row.Rev, by: by}
-				d.at.Grants.used = append(d.at.Grants.used, u)
+				b.at.Grants.used = append(b.at.Grants.used, u)
 				return u, ""
 			}
 			if lapsed == "" {
@@ -169,15 +169,15 @@ func (d *Draft) standing(c *fold.Call, x *examined) (_ *usedGrant, lapsed string
 }
 
 // maker returns the maker of a grant, as they are now, or why it covers nothing.
-func (d *Draft) maker(g *approval.Grant) (by auth.Principal, why string) {
-	by, err := d.current(g.By)
+func maker(b basis, g *approval.Grant) (by auth.Principal, why string) {
+	by, err := current(b, g.By)
 	if err == nil {
 		return by, ""
 	}
 	if gone, is := errors.AsType[*auth.WithdrawnError](err); is {
 		return auth.Principal{}, gone.Why
 	}
-	d.problem("the maker of a grant cannot be looked up, so the call is asked about", err)
+	problem(b, "the maker of a grant cannot be looked up, so the call is asked about", err)
 	return auth.Principal{}, "it cannot be found out now what they may do"
 }
 
@@ -187,7 +187,7 @@ type decider struct{ was, is auth.Principal }
 // decides makes the draft depend on its decider. A person without an earlier request is as they were
 // authenticated; a credential that has gone is found when it is authenticated again, before the commit.
 func (d *Draft) decides(by auth.Principal) error {
-	is, err := d.current(by)
+	is, err := current(d.basis, by)
 	if _, gone := errors.AsType[*auth.WithdrawnError](err); gone {
 		return nil
 	}
@@ -199,11 +199,11 @@ func (d *Draft) decides(by auth.Principal) error {
 }
 
 // current returns the maker of a grant, a voter or a decider as they are now.
-func (d *Draft) current(was auth.Principal) (auth.Principal, error) {
-	if d.at.Current == nil {
+func current(b basis, was auth.Principal) (auth.Principal, error) {
+	if b.at.Current == nil {
 		return was, nil
 	}
-	return d.at.Current(context.WithoutCancel(d.at.Ctx), was) // the sender may leave while the draft waits for the disk
+	return b.at.Current(context.WithoutCancel(b.at.Ctx), was) // the sender may leave while the draft waits for the disk
 }
 
 // Holds reports whether the draft may still be written: if calls start, are asked about or are decided by it,
@@ -217,12 +217,12 @@ func (d *Draft) Holds(inForce *Rules, now time.Time) bool {
 		return false
 	}
 	if d.decider != nil {
-		if by, err := d.current(d.decider.was); err != nil || !by.Equal(d.decider.is) {
+		if by, err := current(d.basis, d.decider.was); err != nil || !by.Equal(d.decider.is) {
 			return false
 		}
 	}
 	for _, id := range d.resolved {
-		if a := d.f.Approval(id); a.State.Allows() && d.withdrawn(&a.Approval) != "" {
+		if a := d.f.Approval(id); a.State.Allows() && withdrawn(d.basis, &a.Approval) != "" {
 			return false
 		}
 	}
@@ -233,27 +233,27 @@ func (d *Draft) Holds(inForce *Rules, now time.Time) bool {
 		if !u.needed {
 			return false
 		}
-		by, err := d.current(u.By)
+		by, err := current(d.basis, u.By)
 		return err != nil || !by.Equal(u.by) || !now.Before(u.Until)
 	})
 }
 
 // withdrawn says which vote for the call of a pending approval does not count any more, and why: the credential
 // of the voter is withdrawn, cannot be looked up now or, under four eyes, has acted in a message since. "": none.
-func (d *Draft) withdrawn(a *approval.Approval) string {
+func withdrawn(b basis, a *approval.Approval) string {
 	for i := range a.Votes {
 		v := &a.Votes[i]
-		_, err := d.current(v.By)
+		_, err := current(b, v.By)
 		gone, is := errors.AsType[*auth.WithdrawnError](err)
 		switch {
 		case v.Digest != a.Digest:
-		case a.Terms.FourEyes && d.rules.People.Also(d.f.Sender()).Shares(d.rules.People.Also(v.By)):
+		case a.Terms.FourEyes && b.rules.People.Also(b.f.Sender()).Shares(b.rules.People.Also(v.By)):
 			return visible.Clip(v.By.Subject, 128) + " has voted, and is a party to a message of the task"
 		case err == nil || is && gone.Unseen:
 		case is:
 			return fmt.Sprintf("%s has voted, and %s", visible.Clip(v.By.Subject, 128), gone.Why)
 		default:
-			d.problem("a voter cannot be looked up, so the question is asked again", err)
+			problem(b, "a voter cannot be looked up, so the question is asked again", err)
 			return visible.Clip(v.By.Subject, 128) + " has voted, and it cannot be found out now whether that counts"
 		}
 	}
@@ -262,30 +262,30 @@ func (d *Draft) withdrawn(a *approval.Approval) string {
 
 // grantRows returns the rows of the grants with one of some keys for the task, for its context, and
 // for all tasks of the owner; or the row of the grant by which a call goes on again.
-func (d *Draft) grantRows(c *fold.Call, keys []string, again bool) (all []iter.Seq2[*store.Row, error]) {
+func grantRows(b basis, c *fold.Call, keys []string, again bool) (all []iter.Seq2[*store.Row, error]) {
 	if again {
-		return append(all, d.at.Grants.rows(d.at.Ctx, store.RowQuery{Kind: task.RowGrant, Key: []byte(c.Grant)}))
+		return append(all, b.at.Grants.rows(b.at.Ctx, store.RowQuery{Kind: task.RowGrant, Key: []byte(c.Grant)}))
 	}
-	like := approval.Grant{Store: Incarnation(d.at.Grants.Store), Task: d.f.View.IDs().Task, Context: d.f.View.IDs().Context}
+	like := approval.Grant{Store: Incarnation(b.at.Grants.Store), Task: b.f.View.IDs().Task, Context: b.f.View.IDs().Context}
 	for _, like.Scope = range approval.GrantScopes() {
 		for _, like.Key = range keys {
 			q := store.RowQuery{Kind: task.RowGrant, Index: task.IndexGrantKey, Prefix: grantPrefix(&like), Limit: grantsRead}
-			all = append(all, d.at.Grants.rows(d.at.Ctx, q))
+			all = append(all, b.at.Grants.rows(b.at.Ctx, q))
 		}
 	}
 	return all
 }
 
-// use makes the batch of the draft depend on the grant of an entry that starts or goes on. A start is
+// useGrant makes the batch of the draft depend on the grant of an entry that starts or goes on. A start is
 // counted.
-func (d *Draft) use(u *usedGrant, c *fold.Call) error {
+func useGrant(b basis, u *usedGrant, c *fold.Call) error {
 	u.promised--
 	u.needed = true
 	if c.Paused || u.Uses == 0 {
 		return nil
 	}
 	u.Used++
-	row, err := grantRow(d.at.Grants.Owner, &u.Grant, u.rev)
+	row, err := grantRow(b.at.Grants.Owner, &u.Grant, u.rev)
 	u.counts = &row
 	return err
 }

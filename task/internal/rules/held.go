@@ -42,7 +42,7 @@ func (in *Held) put(d *Draft) error {
 		return nil
 	}
 	var a *approval.Approval
-	if a, in.Refused = d.heldAsk(c, in); in.Refused != nil {
+	if a, in.Refused = heldAsk(d.basis, c, in); in.Refused != nil {
 		return nil //nolint:nilerr // the question is refused, not the draft
 	}
 	if err := d.ask(a); err != nil {
@@ -54,14 +54,14 @@ func (in *Held) put(d *Draft) error {
 
 // heldAsk builds the approval of a question that holds a call. It has a deadline, and leaves
 // the reserve of the log for input that is always accepted.
-func (d *Draft) heldAsk(c *fold.Call, in *Held) (*approval.Approval, error) {
+func heldAsk(b basis, c *fold.Call, in *Held) (*approval.Approval, error) {
 	n := 1
-	for _, a := range d.f.Approvals {
+	for _, a := range b.f.Approvals {
 		if a.Call == c.ID && strings.HasPrefix(a.Ask, askHeld) {
 			n++
 		}
 	}
-	made, err := d.asks(c, in.Entry, []ToolQuestion{{ID: fmt.Sprintf("%s%d", askHeld, n), Question: in.Ask}})
+	made, err := toolApprovals(b, c, in.Entry, []ToolQuestion{{ID: fmt.Sprintf("%s%d", askHeld, n), Question: in.Ask}})
 	if err != nil {
 		return nil, err
 	}
@@ -70,13 +70,13 @@ func (d *Draft) heldAsk(c *fold.Call, in *Held) (*approval.Approval, error) {
 		return nil, fmt.Errorf("the tool asks a question of kind %q and waits; use question, form or auth", in.Ask.Kind)
 	}
 	a.Held = true
-	limit := d.rules.Limits.HeldTime
+	limit := b.rules.Limits.HeldTime
 	if t := &a.Terms; t.Expires <= 0 || t.Expires > limit || t.OnExpiry == approval.ExpiryKeeps {
 		t.Expires, t.OnExpiry = limit, approval.ExpiryRejects
 		deadline := a.Asked.Add(limit).Truncate(time.Millisecond)
 		a.Deadline = &deadline
 	}
-	return a, d.fitsInto(d.openRoom(), a)
+	return a, fitsInto(b, openRoom(b), a)
 }
 
 // Withdrawn is the [Input] that says that a call does not wait any longer for the answer to

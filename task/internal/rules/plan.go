@@ -214,7 +214,7 @@ func (d *Draft) progress() (*task.Progress, error) {
 	p := &task.Progress{Task: f.View.TaskID(), Context: f.View.ContextID()}
 	var err error
 	if p.Tools, d.tools = d.tools, nil; p.Tools == nil {
-		if p.Tools, err = d.rules.listTools(d.readonly()); err != nil {
+		if p.Tools, err = d.rules.listTools(readonly(d.basis)); err != nil {
 			// A toolset that fails must not fail the task: only its tools are missing for
 			// now.
 			d.rules.report(Problem{Task: p.Task, What: "no tools can be listed", Err: err})
@@ -259,12 +259,12 @@ func (d *Draft) addStep(s *task.Step) error {
 	for i := range s.Calls {
 		size += len(s.Calls[i].Args)
 	}
-	if room := d.openRoom(); size > 0 && size > room {
+	if room := openRoom(d.basis); size > 0 && size > room {
 		return d.plannerFailed(fmt.Errorf("%w: step %d has %d bytes, and there is room for %d more", task.ErrLogFull, len(d.f.Steps)+1, size, max(room, 0)))
 	}
 	var planned *event.StepPlanned // nil: the end, which its status says
 	if s.End == nil {
-		planned = d.planned(s)
+		planned = plannedStep(d.basis, s)
 		if err := d.add(event.KindPlanned, planned); err != nil {
 			return err
 		}
@@ -282,7 +282,7 @@ func (d *Draft) addStep(s *task.Step) error {
 	switch {
 	case s.End != nil:
 		if m := s.End.Message; m != nil {
-			if err := d.sayable(m, nil, d.room()); err != nil {
+			if err := sayable(d.basis, m, nil, logRoom(d.basis)); err != nil {
 				return d.plannerFailed(err)
 			}
 		}
@@ -291,7 +291,7 @@ func (d *Draft) addStep(s *task.Step) error {
 		d.wake(*planned.Until, stepKey(planned.Step), false /* remove */)
 	case s.Ask != nil:
 		if m := s.Ask.Message; m != nil {
-			if err := d.sayable(m, nil, d.room()); err != nil {
+			if err := sayable(d.basis, m, nil, logRoom(d.basis)); err != nil {
 				return d.plannerFailed(err)
 			}
 		}
@@ -318,24 +318,24 @@ func (d *Draft) spend(tokens int) {
 	})
 }
 
-// planned returns the event of a step.
-func (d *Draft) planned(s *task.Step) *event.StepPlanned {
-	planned := &event.StepPlanned{Step: len(d.f.Steps) + 1, State: s.State}
-	mark := d.f.Restored.Mark()
+// plannedStep returns the event of a step.
+func plannedStep(b basis, s *task.Step) *event.StepPlanned {
+	planned := &event.StepPlanned{Step: len(b.f.Steps) + 1, State: s.State}
+	mark := b.f.Restored.Mark()
 	for i, c := range s.Calls {
 		alias := c.Alias
-		if alias != "" && (mark != "" || !d.f.Takes(alias) || slices.ContainsFunc(planned.Calls, func(c event.PlannedCall) bool { return c.Alias == alias })) {
+		if alias != "" && (mark != "" || !b.f.Takes(alias) || slices.ContainsFunc(planned.Calls, func(c event.PlannedCall) bool { return c.Alias == alias })) {
 			alias = "" // it could be taken for another call, maybe one that a restoration has lost
 		}
 		call := event.PlannedCall{ID: approval.CallID(planned.Step, i+1, mark), Tool: c.Tool, Args: wellFormed(c.Args), Alias: alias}
-		call.Mask, call.MaskTask = d.rules.Policy.Mask(c.Tool)
+		call.Mask, call.MaskTask = b.rules.Policy.Mask(c.Tool)
 		planned.Calls = append(planned.Calls, call)
 	}
 	if s.Ask != nil {
 		planned.Ask = &event.PlannedAsk{Auth: s.Ask.Auth}
 	}
 	if s.Wait > 0 {
-		until := d.at.Now.Add(max(s.Wait, time.Millisecond)).Truncate(time.Millisecond)
+		until := b.at.Now.Add(max(s.Wait, time.Millisecond)).Truncate(time.Millisecond)
 		planned.Until = &until
 	}
 	return planned
@@ -362,7 +362,7 @@ func wellFormed(args json.RawMessage) json.RawMessage {
 func (d *Draft) output(o *task.Output) error {
 	a := o.Artifact
 	if a == nil {
-		if err := d.sayable(o.Status, o.Metadata, d.openRoom()); err != nil {
+		if err := sayable(d.basis, o.Status, o.Metadata, openRoom(d.basis)); err != nil {
 			return err
 		}
 		return d.publish(a2a.TaskStateWorking, question{whole: o.Status}, o.Metadata)
@@ -389,7 +389,7 @@ func (d *Draft) output(o *task.Output) error {
 		}
 	}
 	n := len(u.Parts) + len(u.Metadata) + len(u.Extensions)
-	if err := d.publishable("a piece of artifact "+a.ID, n, d.openRoom()); err != nil {
+	if err := publishable(d.basis, "a piece of artifact "+a.ID, n, openRoom(d.basis)); err != nil {
 		return err
 	}
 	d.artifact(u)

@@ -19,21 +19,21 @@ import (
 // arguments are too large, or the question would not fit into one event or into the log. with
 // are approvals that will be requested together with it. There is no limit for calls that were planned
 // before a restoration: each is asked about, and has a single question.
-func (d *Draft) fits(a *approval.Approval, with ...*approval.Approval) error {
-	return d.fitsInto(d.room(), a, with...)
+func fits(b basis, a *approval.Approval, with ...*approval.Approval) error {
+	return fitsInto(b, logRoom(b), a, with...)
 }
 
 // fitsInto is fits with the number of bytes by which the log may grow.
-func (d *Draft) fitsInto(room int, a *approval.Approval, with ...*approval.Approval) error {
-	limits := &d.rules.Limits
-	pending := append(d.f.Pending(), with...)
+func fitsInto(b basis, room int, a *approval.Approval, with ...*approval.Approval) error {
+	limits := &b.rules.Limits
+	pending := append(b.f.Pending(), with...)
 	if len(pending) >= limits.Pending && (a.Ask != "" || !a.OfRestoredCall()) {
 		return fmt.Errorf("the task already waits for %d approvals, which is the limit: answer some first", len(pending))
 	}
 	if n := argsSize(a.Args); n > limits.Args {
 		return fmt.Errorf("arguments have %d bytes; at most %d can be shown for approval", n, limits.Args)
 	}
-	q, err := d.question(append(pending, a), nil)
+	q, err := questionAbout(b, append(pending, a), nil)
 	if err != nil {
 		return fmt.Errorf("the question cannot be shown: %w", err)
 	}
@@ -62,27 +62,27 @@ type question struct {
 	whole, masked *a2a.Message // masked nil: no gate masks anything
 }
 
-// question returns the question about pending approvals, with the decisions elsewhere for which calls
+// questionAbout returns the question about pending approvals, with the decisions elsewhere for which calls
 // wait, unless that is too large; no is a message that was no answer, or nil.
-func (d *Draft) question(pending []*approval.Approval, no *a2a.Message) (*question, error) {
-	waits := d.f.Waits()
-	q, err := d.questionWith(pending, waits, no)
+func questionAbout(b basis, pending []*approval.Approval, no *a2a.Message) (*question, error) {
+	waits := b.f.Waits()
+	q, err := questionWith(b, pending, waits, no)
 	if err != nil || len(waits) == 0 {
 		return q, err
 	}
-	if size, err := q.size(); err != nil || size > d.rules.Limits.Content() {
-		return d.questionWith(pending, nil, no)
+	if size, err := q.size(); err != nil || size > b.rules.Limits.Content() {
+		return questionWith(b, pending, nil, no)
 	}
 	return q, nil
 }
 
-func (d *Draft) questionWith(pending []*approval.Approval, waits []tool.Waiting, no *a2a.Message) (q *question, err error) {
+func questionWith(b basis, pending []*approval.Approval, waits []tool.Waiting, no *a2a.Message) (q *question, err error) {
 	q = &question{}
-	if q.whole, err = d.present(pending, waits, no); err != nil {
+	if q.whole, err = present(b, pending, waits, no); err != nil {
 		return nil, fmt.Errorf("present approvals: %w", err)
 	}
 	all := make([]*approval.Approval, len(pending))
-	keeps := d.f.KeepsTask()
+	keeps := b.f.KeepsTask()
 	hides := keeps && (no != nil || len(waits) > 0)
 	for i, a := range pending {
 		all[i] = a.For(sight.Of(sight.Overseer, sight.Task))
@@ -94,7 +94,7 @@ func (d *Draft) questionWith(pending []*approval.Approval, waits []tool.Waiting,
 	if keeps {
 		no, waits = nil, nil // a message of the conversation, and texts about the task
 	}
-	if q.masked, err = d.present(all, waits, no); err != nil {
+	if q.masked, err = present(b, all, waits, no); err != nil {
 		return nil, fmt.Errorf("present masked approvals: %w", err)
 	}
 	q.masked.ID = q.whole.ID
@@ -131,7 +131,7 @@ const maxRepeated = 8 << 10
 // publishes how far the approvals with new votes are, as progress of their calls, so that votes take little
 // of the log.
 func (d *Draft) tellVotes(state a2a.TaskState, pending []*approval.Approval) error {
-	q, err := d.question(pending, nil)
+	q, err := questionAbout(d.basis, pending, nil)
 	if err != nil {
 		return err
 	}
@@ -150,7 +150,7 @@ func (d *Draft) tellVotes(state a2a.TaskState, pending []*approval.Approval) err
 			return fmt.Errorf("encode votes: %w", err)
 		}
 		metadata, start := view.MergeMetadata(d.rules.metadata(), raw), len(d.buf)
-		d.buf = event.AppendStatusUpdate(d.buf, d.f.View.IDs(), d.f.View.State(), d.now(), nil /* message */, metadata)
+		d.buf = event.AppendStatusUpdate(d.buf, d.f.View.IDs(), d.f.View.State(), d.at.millis(), nil /* message */, metadata)
 		d.public(event.KindProgress, start)
 		d.f.View.AddProgress(metadata)
 	}
@@ -162,7 +162,7 @@ func (d *Draft) tellVotes(state a2a.TaskState, pending []*approval.Approval) err
 func (d *Draft) tell(state a2a.TaskState, pending []*approval.Approval, text string) error {
 	switch {
 	case len(pending)+len(d.f.Waits()) > 0:
-		q, err := d.question(pending, nil)
+		q, err := questionAbout(d.basis, pending, nil)
 		if err != nil {
 			return err
 		}
@@ -182,24 +182,24 @@ func (d *Draft) tellParked() error {
 		return nil
 	}
 	d.phase = store.Parked
-	return d.tell(d.waitingState(d.f.Pending()), d.f.Pending(), "")
+	return d.tell(waitingState(d.basis, d.f.Pending()), d.f.Pending(), "")
 }
 
 // askMore asks again about everything that is pending, because a message was no answer.
 func (d *Draft) askMore(pending []*approval.Approval, no *a2a.Message) error {
-	q, err := d.question(pending, no)
+	q, err := questionAbout(d.basis, pending, no)
 	if err != nil {
 		return err
 	}
-	return d.publish(d.waitingState(pending), *q, nil /* own */)
+	return d.publish(waitingState(d.basis, pending), *q, nil /* own */)
 }
 
 // waitingState returns the state in which the task waits for pending, see [approval.Interrupting];
 // working while all are left to the confirmation provider.
-func (d *Draft) waitingState(pending []*approval.Approval) a2a.TaskState {
+func waitingState(b basis, pending []*approval.Approval) a2a.TaskState {
 	left := true
 	for _, a := range pending {
-		left = left && d.rules.offers(a) && !d.f.Approval(a.ID).Opened && d.at.Now.Before(a.Asked.Add(d.rules.providerWait(a)))
+		left = left && b.rules.offers(a) && !b.f.Approval(a.ID).Opened && b.at.Now.Before(a.Asked.Add(b.rules.providerWait(a)))
 	}
 	switch state := approval.Interrupting(pending); {
 	case left || state == approval.WaitsWorking:

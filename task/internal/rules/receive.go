@@ -124,7 +124,7 @@ func (in *FollowUp) receive(d *Draft) error {
 		}
 		in.read, in.answers = true, answers
 	}
-	wrong, coded := d.wrongCodes(in.answers)
+	wrong, coded := wrongCodes(d.basis, in.answers)
 	waits := d.f.Header.Phase == store.Parked || d.f.WaitsMeanwhile()
 	state := &task.StateError{Task: id, State: d.f.View.State(), Ended: Ended(d.f)}
 	if coded {
@@ -132,7 +132,7 @@ func (in *FollowUp) receive(d *Draft) error {
 		if !waits {
 			return state
 		}
-		if err := d.stores(raw); err != nil {
+		if err := stores(d.basis, raw); err != nil {
 			return err
 		}
 	}
@@ -150,7 +150,7 @@ func (in *FollowUp) receive(d *Draft) error {
 	case !waits:
 		return state
 	case len(pending) > 0:
-		if err := d.stores(raw); err != nil {
+		if err := stores(d.basis, raw); err != nil {
 			return err
 		}
 		received.For, received.WrongCodes = event.ForNobody, wrong
@@ -170,7 +170,7 @@ func (in *FollowUp) receive(d *Draft) error {
 		if !d.at.Held.IsZero() {
 			return &HeldError{d.at.Held}
 		}
-		if err := d.stores(raw); err != nil {
+		if err := stores(d.basis, raw); err != nil {
 			return err
 		}
 		received.For = event.ForPlanner
@@ -207,7 +207,7 @@ func (in *FollowUp) remark(d *Draft, pending []*approval.Approval, received *eve
 		}
 		return approval.NotAllowed(decides, fmt.Sprintf("%s decides it, not this conversation, so that a word to %s it does not count; the result follows by itself", by, word.Type))
 	}
-	if err := d.stores(received.Message); err != nil {
+	if err := stores(d.basis, received.Message); err != nil {
 		return err
 	}
 	if d.f.Header.Phase == store.Parked {

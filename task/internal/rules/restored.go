@@ -54,55 +54,55 @@ func (in Restored) put(d *Draft) error {
 			return err
 		}
 	}
-	if err := d.resolveAll(nil, approval.Superseded, approval.Resolution{Via: approval.ViaSystem, At: d.at.Now, Reason: "the server was restored from a backup of " + d.moment()}); err != nil {
+	if err := d.resolveAll(nil, approval.Superseded, approval.Resolution{Via: approval.ViaSystem, At: d.at.Now, Reason: "the server was restored from a backup of " + backupMoment(d.basis)}); err != nil {
 		return err
 	}
 	for _, c := range open {
 		if c.Attempt == 0 || fold.Settled(d.f, c) {
 			continue
 		}
-		if err := d.unknown(c, event.CauseRestored, fmt.Sprintf("it was started before the server was restored from a backup of %s", d.moment())); err != nil {
+		if err := d.unknown(c, event.CauseRestored, fmt.Sprintf("it was started before the server was restored from a backup of %s", backupMoment(d.basis))); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// moment returns the moment of the newest backup from which the task was restored.
-func (d *Draft) moment() string {
-	return d.f.Restored[len(d.f.Restored)-1].Moment.UTC().Format(time.RFC3339)
+// backupMoment returns the moment of the newest backup from which the task was restored.
+func backupMoment(b basis) string {
+	return b.f.Restored[len(b.f.Restored)-1].Moment.UTC().Format(time.RFC3339)
 }
 
 // mustAsk reports whether a call without a granted approval needs one. A call that was planned
 // before a restoration does, whatever the policy says: then x gets the terms of its earlier
 // approval, too, or those of a call that no gate mentions.
-func (d *Draft) mustAsk(c *fold.Call, x *examined) bool {
+func mustAsk(b basis, c *fold.Call, x *examined) bool {
 	if !c.Restored {
 		return x.verdict.Action != approval.ActionAllow
 	}
-	old, asks := d.approvalOf(c), x.verdict.Action != approval.ActionAllow
+	old, asks := approvalOf(b, c), x.verdict.Action != approval.ActionAllow
 	switch {
 	case old != nil && asks:
 		keepTerms(old, &x.verdict)
 	case old != nil:
 		x.verdict.Hint, x.verdict.Terms, x.verdict.Gates = old.Hint, old.Terms, old.Gates
 	case !asks:
-		x.verdict = d.policy(c).Ask(x.entry.Tool, x.args, "" /* nothing has failed */)
+		x.verdict = policy(b, c).Ask(x.entry.Tool, x.args, "" /* nothing has failed */)
 	}
 	return true
 }
 
 // sinceBackup returns what the approver of a call that was planned before a restoration has to
 // know; "" for any other call.
-func (d *Draft) sinceBackup(c *fold.Call) string {
+func sinceBackup(b basis, c *fold.Call) string {
 	if !c.Restored {
 		return ""
 	}
-	before := d.f.Newest(func(a *fold.Approval) bool { return a.Call == c.ID && a.Void })
+	before := b.f.Newest(func(a *fold.Approval) bool { return a.Call == c.ID && a.Void })
 	if before != nil && before.State == approval.Superseded {
-		return fmt.Sprintf("It may have been decided after %s, the moment of the backup from which the server was restored, and may have run since.", d.moment())
+		return fmt.Sprintf("It may have been decided after %s, the moment of the backup from which the server was restored, and may have run since.", backupMoment(b))
 	}
-	return fmt.Sprintf("It was planned before the server was restored from a backup of %s and may have run since.", d.moment())
+	return fmt.Sprintf("It was planned before the server was restored from a backup of %s and may have run since.", backupMoment(b))
 }
 
 // HeldError refuses a message that would lead to new calls while a restored store waits for its

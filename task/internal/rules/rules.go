@@ -12,6 +12,7 @@ import (
 
 	"a2a-server/approval"
 	"a2a-server/auth"
+	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/internal/event"
 	"a2a-server/task/internal/fold"
@@ -91,6 +92,16 @@ type At struct {
 	// Held is the moment of the backup from which the store was restored, while it waits for its
 	// operator: no planner is asked, nor answered. Zero: it does not wait.
 	Held time.Time
+}
+
+func (at *At) millis() store.Millis { return store.MillisOf(at.Now) }
+
+// basis is what rules decide from, and cannot add to: the rules in force, the time and environment, and the
+// task with everything that has been added to the batch.
+type basis struct {
+	rules *Rules
+	at    *At
+	f     *fold.Fold
 }
 
 // PanicError means that code supplied by the application has panicked. The panic value is

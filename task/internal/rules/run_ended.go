@@ -54,7 +54,7 @@ func (in RunEnded) put(d *Draft) error {
 	// Unknown comes first: a call that pauses is entered again without a person.
 	paused := !in.Unknown && (in.Suspension != nil || len(in.Asks) > 0)
 	well := in.Err == nil && !paused && in.GivenUp == nil
-	whole := d.whole(&in)
+	whole := wholeText(d.basis, &in)
 	var complete []string // artifacts that the last of their chunks completes
 	if well {
 		for _, name := range in.Named {
@@ -79,9 +79,9 @@ func (in RunEnded) put(d *Draft) error {
 		}
 		return d.unknown(c, cause, in.GivenUp.Error())
 	case in.Unknown && in.TimedOut:
-		return d.unknown(c, event.CauseTimeout, d.redact(c, in.Err).Error())
+		return d.unknown(c, event.CauseTimeout, redact(d.basis, c, in.Err).Error())
 	case in.Unknown:
-		return d.unknown(c, event.CauseTool, unknownWhy(d.redact(c, in.Err)))
+		return d.unknown(c, event.CauseTool, unknownWhy(redact(d.basis, c, in.Err)))
 	case paused:
 		return d.suspend(c, &in)
 	case in.Stop: // also when a hook has made a result of the error
@@ -118,10 +118,10 @@ func (in RunEnded) put(d *Draft) error {
 	return d.finish(c, task.OutcomeOK, in.Result, "", in.Delta)
 }
 
-// whole returns the text of all chunks as the part that replaces them. It returns nil if the
+// wholeText returns the text of all chunks as the part that replaces them. It returns nil if the
 // chunks remain: no replacement is wanted, there is only a single chunk, still unwritten, or
 // the text does not fit into an event.
-func (d *Draft) whole(in *RunEnded) json.RawMessage {
+func wholeText(b basis, in *RunEnded) json.RawMessage {
 	if in.Whole == "" || in.Replace {
 		return nil
 	}
@@ -130,7 +130,7 @@ func (d *Draft) whole(in *RunEnded) json.RawMessage {
 		return nil
 	}
 	part := event.TextPart(in.Whole)
-	if len(part) > d.rules.Limits.Result() {
+	if len(part) > b.rules.Limits.Result() {
 		return nil
 	}
 	return part
@@ -176,10 +176,10 @@ func (d *Draft) suspend(c *fold.Call, in *RunEnded) error {
 		}
 		e.State = s.State
 		if !s.Wake.IsZero() {
-			wake := d.possible(s.Wake)
+			wake := possible(d.basis, s.Wake)
 			e.Wake = &wake
 		}
-		e.Watch, e.Waits = s.Watch && e.Wake != nil, d.shownWaits(c, s.Waits)
+		e.Watch, e.Waits = s.Watch && e.Wake != nil, shownWaits(d.basis, c, s.Waits)
 		if len(asks) == 0 {
 			var err error
 			if asks, err = suspensionAsks(s); err != nil {
@@ -193,7 +193,7 @@ func (d *Draft) suspend(c *fold.Call, in *RunEnded) error {
 	if len(asks) == 0 && e.Wake == nil {
 		return fail("the tool suspended its call without a question and without a time to wake it")
 	}
-	made, err := d.asks(c, in.Entry, asks)
+	made, err := toolApprovals(d.basis, c, in.Entry, asks)
 	if err != nil {
 		return fail("%v", err)
 	}
@@ -201,7 +201,7 @@ func (d *Draft) suspend(c *fold.Call, in *RunEnded) error {
 	if err != nil {
 		return err
 	}
-	if err := d.allFit(made, kept); err != nil {
+	if err := allFit(d.basis, made, kept); err != nil {
 		return fail("%v", err)
 	}
 	for i, a := range made {
@@ -251,7 +251,7 @@ func (in LateResult) put(d *Draft) error {
 		}
 		e.Error = visible.Shorten(says, fold.MaxProblem)
 	}
-	if len(e.Result) > min(d.room(), d.rules.Limits.Result()) {
+	if len(e.Result) > min(logRoom(d.basis), d.rules.Limits.Result()) {
 		e.Error = fmt.Sprintf("the result of %d bytes does not fit into the task's log", len(e.Result))
 		e.Result = nil
 	}

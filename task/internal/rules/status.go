@@ -20,9 +20,9 @@ func (d *Draft) task(state a2a.TaskState) error {
 	}
 	start := len(d.buf)
 	metadata := d.rules.metadata()
-	d.buf = event.AppendTask(d.buf, d.f.View.IDs(), state, d.now(), metadata)
+	d.buf = event.AppendTask(d.buf, d.f.View.IDs(), state, d.at.millis(), metadata)
 	d.public(event.KindTask, start)
-	d.f.View.Begin(&event.StatusUpdate{State: state, At: d.now(), Metadata: metadata})
+	d.f.View.Begin(&event.StatusUpdate{State: state, At: d.at.millis(), Metadata: metadata})
 	return nil
 }
 
@@ -37,11 +37,11 @@ func (d *Draft) publish(state a2a.TaskState, q question, own map[string]any) err
 	if err := d.enter(state); err != nil {
 		return err
 	}
-	whole, err := d.encode(q.whole)
+	whole, err := encodeStatus(d.basis, q.whole)
 	if err != nil {
 		return err
 	}
-	masked, err := d.encode(q.masked)
+	masked, err := encodeStatus(d.basis, q.masked)
 	if err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func (d *Draft) publish(state a2a.TaskState, q question, own map[string]any) err
 		metadata = view.MergeMetadata(raw, metadata)
 	}
 	form := func(dst []byte, raw json.RawMessage) []byte {
-		return event.AppendStatusUpdate(dst, d.f.View.IDs(), state, d.now(), raw, metadata)
+		return event.AppendStatusUpdate(dst, d.f.View.IDs(), state, d.at.millis(), raw, metadata)
 	}
 	start, kind := len(d.buf), event.KindStatus
 	if masked == nil {
@@ -63,16 +63,16 @@ func (d *Draft) publish(state a2a.TaskState, q question, own map[string]any) err
 		d.buf, kind = event.AppendForms(d.buf, event.Forms{Whole: form(nil, whole), Masked: form(nil, masked)}), event.KindMasked
 	}
 	d.public(kind, start)
-	d.f.View.SetStatus(state, d.now(), whole, masked, metadata)
+	d.f.View.SetStatus(state, d.at.millis(), whole, masked, metadata)
 	return nil
 }
 
-// encode returns a message of the task as JSON; nil: there is none.
-func (d *Draft) encode(m *a2a.Message) (json.RawMessage, error) {
+// encodeStatus returns a message of the task as JSON; nil: there is none.
+func encodeStatus(b basis, m *a2a.Message) (json.RawMessage, error) {
 	if m == nil {
 		return nil, nil
 	}
-	m.TaskID, m.ContextID = a2a.TaskID(d.f.View.IDs().Task), d.f.View.IDs().Context
+	m.TaskID, m.ContextID = a2a.TaskID(b.f.View.IDs().Task), b.f.View.IDs().Context
 	raw, err := event.EncodeMessage(m)
 	if err != nil {
 		return nil, fmt.Errorf("encode status message: %w", err)
@@ -89,8 +89,8 @@ func (d *Draft) enter(state a2a.TaskState) error {
 	if from := d.f.Header.State; !task.MayMove(from, to) {
 		return fmt.Errorf("task %s cannot go from %s to %s", d.f.Header.Task, task.StateName(from), state)
 	}
-	d.f.Header.State, d.f.Header.StatusTime = to, d.now()
-	d.status = store.Status{State: to, Time: d.now()}
+	d.f.Header.State, d.f.Header.StatusTime = to, d.at.millis()
+	d.status = store.Status{State: to, Time: d.at.millis()}
 	return nil
 }
 
@@ -162,7 +162,7 @@ func (Queued) put(d *Draft) error {
 	if len(pending) > 0 {
 		room += d.rules.Limits.Event
 	}
-	if d.openRoom() < room {
+	if openRoom(d.basis) < room {
 		return ErrNoChange
 	}
 	switch d.f.Header.State { //nolint:exhaustive // the others do not wait for a turn
@@ -179,7 +179,7 @@ const heldText = "The server was restored from a backup of "
 
 // sayHeld says, once, that the planner waits for the operator.
 func (d *Draft) sayHeld() error {
-	if d.f.View.Says(heldText) || d.openRoom() < queuedRoom {
+	if d.f.View.Says(heldText) || openRoom(d.basis) < queuedRoom {
 		return nil
 	}
 	return d.say(a2a.TaskStateWorking, d.rules.message(heldText+d.at.Held.UTC().Format(time.RFC3339)+" and waits for its operator: a2a-server store resume."))

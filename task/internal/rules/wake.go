@@ -39,7 +39,7 @@ func (in Wake) put(d *Draft) error {
 		if d.at.Now.Before(in.Row.Time.Time()) || !d.at.Held.IsZero() && !c.Restored {
 			return ErrNotYet
 		}
-		if d.waits(c) {
+		if waits(d.basis, c) {
 			return d.drop(in.Row) // the next try of a call that cannot be entered checks it
 		}
 		if d.f.Header.Phase == store.Live {

@@ -44,7 +44,7 @@ func (d *Draft) setWebhook(in *SetWebhook, start uint64) error {
 	}
 	w.V, w.N, w.Start, w.Set = task.RowVersion, d.f.WebhooksSet+1, start, d.at.Now
 	set := &event.PushSet{ID: w.ID, N: w.N, By: w.By}
-	if fits, err := d.fitsOpen(set); err != nil {
+	if fits, err := fitsOpen(d.basis, set); err != nil {
 		return err
 	} else if !fits {
 		return task.Invalid("pushNotificationConfig", "cannot be kept: the task's log is full")
@@ -63,7 +63,7 @@ func (d *Draft) setWebhook(in *SetWebhook, start uint64) error {
 	}
 	d.rows = append(d.rows, webhook, cursor)
 	if in.Replaces != 0 {
-		d.rows = append(d.rows, task.ReadyRow(key, store.Any, d.now()))
+		d.rows = append(d.rows, task.ReadyRow(key, store.Any, d.at.millis()))
 	}
 	return nil
 }
@@ -101,7 +101,7 @@ func (in DeleteWebhook) put(d *Draft) error {
 	// more than the id: nothing can be set again in a full log. The audit then names the
 	// principal, or it is the owner.
 	deleted := &event.PushDeleted{ID: in.ID, By: in.By}
-	if fits, err := d.fitsOpen(deleted); err != nil {
+	if fits, err := fitsOpen(d.basis, deleted); err != nil {
 		return err
 	} else if !fits {
 		deleted.By = auth.Principal{}
