@@ -49,7 +49,7 @@ func engineRows() []row {
 		{"task/engine", "Tasks.DeleteWebhook", before("Change", "scope = store.System()"), "TestWebhookIsDeletedByAnOperator", "an operator deletes webhooks of their tenant"},
 		{"task/engine", "taskSight.calls", never("s.masked"), "task/inbox/api TestRunOfSeveralApprovals", "the run of a call has nothing that one of its approvals masks"},
 		{"task/internal/rules", "plannedStep", skip("Mask"), "task/inbox/api TestMasksOfEveryCall", "calls that nobody was asked about are masked"},
-		{"task/internal/rules", "Draft.auditedWhy", always("gated"), "task/inbox/api TestMasksOfEveryCall/failed", "the audit has nothing that a failed tool says of masked arguments"},
+		{"task/internal/rules", "auditedWhy", always("gated"), "task/inbox/api TestMasksOfEveryCall/failed", "the audit has nothing that a failed tool says of masked arguments"},
 		{"task/internal/rules", "redacted", never("hides"), "internal/e2e TestMaskedArgumentsAreNowhere", "errors of hooks have nothing that is masked"},
 		{"task/engine/internal/call", "doubts", never("err#1"), "task/engine TestDoubtAboutAJobComesFirst/of Call", "a job whose tool does not know whether it was started is not started again by a timer"},
 		{"task/engine/internal/processors", "New", use("max()#2", "n"), "task/engine TestHeavyWorkIsShared", "heavy work of one caller leaves processors to that of others"},

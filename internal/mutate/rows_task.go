@@ -81,7 +81,7 @@ func taskRows() []row {
 		{"task/internal/rules", "After", skip("errHiddenError"), "task/engine TestErrorHooks", "an error whose hook failed is hidden"},
 		{"task/internal/rules", "Rules.callAfter", skip("guard"), "task/engine TestAfterHooks", "a hook that panics fails its call alone"},
 		{"task/internal/rules", "Rules.decidesNothing", swap("wrong answers", "&&"), "a2a TestWire/decision-without-task", "a decision without its task is refused"},
-		{"task/internal/rules", "RunEnded.put", hangs(skip("Delta#1")), "task/engine TestStateOfContextIsBounded", "of what a refused call has set nothing is kept"},
+		{"task/internal/rules", "RunEnded.put", hangs(skip("Delta")), "task/engine TestStateOfContextIsBounded", "of what a refused call has set nothing is kept"},
 		{"task/internal/rules", "RunEnded.put", never("Unknown#3"), "task/engine TestDoubtComesFirst/and is suspended", "a call whose tool does not know is not entered again by a timer"},
 		{"task", "Webhook.Seal", use("origin()", "secrets.URL"), "internal/e2e TestPushSecrets", "of the URL of a webhook, the store has scheme and host"},
 		{"task/internal/rules", "adopt", never("seen.Error#1"), "task/engine TestAfterHooks", "a result that a hook refuses reaches nobody"},

@@ -62,18 +62,21 @@ func (d *Draft) Advance() (n Next, err error) {
 func (d *Draft) advanceCalls(s *fold.Step) error {
 	// All calls are examined before any starts: an approval for one may hold its siblings.
 	ready := make([]*Execution, len(s.Progress))
-	held := false
+	held, entering := false, 0 // calls that may be entered, and have not been
 	for i, c := range s.Progress {
 		var err error
 		switch {
 		case waits(d.basis, c):
 		case c.State == fold.CallPlanned:
-			ready[i], err = d.mayEnter(c, lookUp(d.basis, c))
+			ready[i], err = d.mayEnter(c, lookUp(d.basis, c), entering)
 		case c.State == fold.CallDecided:
-			ready[i], err = d.decided(c)
+			ready[i], err = d.decided(c, entering)
 		}
 		if err != nil {
 			return err
+		}
+		if ready[i] != nil {
+			entering++
 		}
 		undecided := c.State == fold.CallAsked || ready[i] == nil && c.Retry != nil && c.State != fold.CallDone
 		held = held || d.rules.HoldSiblings && c.Attempt == 0 && undecided
@@ -83,19 +86,20 @@ func (d *Draft) advanceCalls(s *fold.Step) error {
 		switch c.State {
 		case fold.CallRunning:
 			if !d.running(c) {
-				err = d.died(c)
+				err = d.died(c, entering)
 			}
 		case fold.CallPlanned, fold.CallDecided:
 			if ready[i] != nil && (c.Attempt > 0 || !held) {
+				entering--
 				err = d.enterCall(c, ready[i])
 			}
 		case fold.CallUncertain:
 			if !waits(d.basis, c) {
-				err = d.uncertain(c)
+				err = d.uncertain(c, entering)
 			}
 		case fold.CallWaiting:
 			if !waits(d.basis, c) {
-				err = d.goOn(c)
+				err = d.goOn(c, entering)
 			}
 		case fold.CallAsked, fold.CallDone:
 		}
@@ -136,23 +140,23 @@ func (d *Draft) settle(s *fold.Step) error {
 
 // decided returns the entry of a call that was approved and may be entered. It ends a
 // call that was not approved.
-func (d *Draft) decided(c *fold.Call) (*Execution, error) {
+func (d *Draft) decided(c *fold.Call, entering int) (*Execution, error) {
 	a := d.f.Approval(c.Approval)
 	switch a.State { //nolint:exhaustive // the other states are handled together
 	case approval.Approved, approval.Edited:
-		return d.mayEnter(c, lookUp(d.basis, c))
+		return d.mayEnter(c, lookUp(d.basis, c), entering)
 	case approval.Responded:
 		return nil, d.complete(c, task.OutcomeResponded, a.Resolution.Response)
 	case approval.Rejected:
 		return nil, d.rejected(c, a)
 	case approval.Expired:
 		if a.Kind == approval.KindOutcome {
-			return nil, d.finish(c, task.OutcomeUnknown, nil, "the result of the call is unknown and nobody decided in time", nil)
+			return nil, d.finish(c, ending{outcome: task.OutcomeUnknown, problem: "the result of the call is unknown and nobody decided in time"})
 		}
 		if refused, err := d.refused(c, task.OutcomeExpired, "expired"); refused || err != nil {
 			return nil, err
 		}
-		return nil, d.notRun(c, task.OutcomeExpired, "nobody approved the call in time")
+		return nil, d.notRun(c, ending{outcome: task.OutcomeExpired, problem: "nobody approved the call in time"})
 	default:
 		return nil, fmt.Errorf("call %s is decided by approval %s, which is %s", c.ID, a.ID, a.State)
 	}
@@ -160,18 +164,18 @@ func (d *Draft) decided(c *fold.Call) (*Execution, error) {
 
 // died records that the outcome of a call is unknown because its process is gone, and
 // continues from there.
-func (d *Draft) died(c *fold.Call) error {
+func (d *Draft) died(c *fold.Call, entering int) error {
 	const why = "the server stopped while it ran"
 	if c.Canceled {
 		if err := d.addChildCancel(c); err != nil {
 			return err
 		}
-		return d.endCanceled(c, why)
+		return d.endCanceled(c, why, nil)
 	}
 	if err := d.unknown(c, event.CauseDied, why); err != nil {
 		return err
 	}
-	return d.uncertain(c)
+	return d.uncertain(c, entering)
 }
 
 // Automatic repeats of a call after its process died: their number, and the pause before each.
@@ -187,7 +191,7 @@ const (
 // it ends with an error, or after a restoration, a person is asked. A call with a checkpoint is entered again with it if the process
 // died and the tool is and was the same, equally often: a tool that kills the process at every entry must not do so forever,
 // even with new checkpoints. For any other call, and after the repeats, a person is asked.
-func (d *Draft) uncertain(c *fold.Call) error {
+func (d *Draft) uncertain(c *fold.Call, entering int) error {
 	l := lookUp(d.basis, c)
 	x := validated(d.basis, c, l)
 	switch {
@@ -195,7 +199,7 @@ func (d *Draft) uncertain(c *fold.Call) error {
 		return d.postpone(c, x.trouble)
 	case x.invalid != nil:
 		// It cannot be run again. Its outcome is still unknown.
-		return d.notRun(c, task.OutcomeInvalid, x.invalid.Error())
+		return d.notRun(c, ending{outcome: task.OutcomeInvalid, problem: x.invalid.Error()})
 	}
 	if c.Cause == event.CauseRestored {
 		return d.askOutcome(c, &x) // it may have ended since, and more may have followed
@@ -205,12 +209,12 @@ func (d *Draft) uncertain(c *fold.Call) error {
 	again := c.Cause == event.CauseDied && (safe || c.Checkpoint && !x.changed)
 	switch {
 	case safe && c.Cause != event.CauseDied:
-		return d.finish(c, task.OutcomeError, nil, fmt.Sprintf("%s has no result: %s", c.Tool, c.Why), nil)
+		return d.finish(c, ending{outcome: task.OutcomeError, problem: fmt.Sprintf("%s has no result: %s", c.Tool, c.Why)})
 	case again && c.Repeats < maxRepeats:
 		if c.Repeats > 0 && c.Retry == nil {
 			return d.retryAfter(c, backoff(c.Repeats, firstRepeat, maxRepeat), c.Why)
 		}
-		e, err := d.mayEnter(c, l)
+		e, err := d.mayEnter(c, l, entering)
 		if err != nil || e == nil {
 			return err
 		}
@@ -221,7 +225,7 @@ func (d *Draft) uncertain(c *fold.Call) error {
 
 // goOn enters a suspended call again when all of its questions are answered, or its timer
 // has fired; for a call that is watched, when a look has found a change. While a restored store waits for its operator, no timer fires.
-func (d *Draft) goOn(c *fold.Call) error {
+func (d *Draft) goOn(c *fold.Call, entering int) error {
 	ready := len(c.Asks) > 0
 	for _, ask := range c.Asks {
 		if a := d.f.Approval(ask.Approval); a == nil || a.State == approval.Pending {
@@ -232,7 +236,7 @@ func (d *Draft) goOn(c *fold.Call) error {
 	if !ready && !due {
 		return nil
 	}
-	e, err := d.mayEnter(c, lookUp(d.basis, c))
+	e, err := d.mayEnter(c, lookUp(d.basis, c), entering)
 	if err != nil || e == nil {
 		return err
 	}

@@ -298,5 +298,5 @@ func (d *Draft) rejectedAgain(c *fold.Call, before *fold.Approval) error {
 		return err
 	}
 	d.artifact(&event.ArtifactUpdate{ID: c.ID, Name: c.Tool, Parts: event.TextPart(visible.Text(text)), Last: true})
-	return d.notRun(c, task.OutcomeRejected, text)
+	return d.notRun(c, ending{outcome: task.OutcomeRejected, problem: text})
 }

@@ -25,16 +25,11 @@ type Verdict struct {
 	Gate   string // "": a hook
 }
 
-// following adds what follows from a verdict, and notes the verdict at the last audit entry of it.
-func (d *Draft) following(v Verdict, add func() error) error {
-	n := len(d.audited)
-	d.verdict = v
-	err := add()
-	d.verdict = Verdict{}
+// follows notes a verdict at the last audit entry that follows from it, if there is one after the first n.
+func (d *Draft) follows(n int, v Verdict) {
 	if len(d.audited) > n {
 		d.audited[len(d.audited)-1].Verdict = v
 	}
-	return err
 }
 
 // record adds an audit entry, with its digest keyed.

@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -28,14 +27,12 @@ type Draft struct {
 	due     []store.DueChange
 	audit   [][]byte
 	audited []Audited    // see Audited
-	verdict Verdict      // from which what is added follows; zero: from none
 	status  store.Status // State 0: unchanged
 
 	launch   []*Execution         // entered after the draft has been committed
 	asked    []*approval.Approval // in it
 	resolved []string             // ids of approvals, in it
 	pending  uint32               // approvals, when the batch was made
-	entering int32                // entries that were created and have not started yet
 	phase    store.Phase          // zero: stays
 	fence    bool                 // take it
 	settles  bool                 // see Settles
@@ -47,7 +44,6 @@ type Draft struct {
 	force    bool                 // continue though there is nothing to write
 	quiet    bool                 // do not continue
 	pushes   bool                 // webhooks are to look at it
-	actions  json.RawMessage      // of the run that is ending
 	tools    []tool.Tool          // as they were listed to accept the message, for the plan that follows at once
 	first    *task.Step           // as it was planned to accept the message; nil: ask the planner
 

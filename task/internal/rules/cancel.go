@@ -92,7 +92,7 @@ func (d *Draft) endAll(state a2a.TaskState, says string) error {
 					return err
 				}
 			}
-			if err := d.finish(c, outcome, nil, why, nil); err != nil {
+			if err := d.finish(c, ending{outcome: outcome, problem: why}); err != nil {
 				return err
 			}
 		}
@@ -185,7 +185,7 @@ func (d *Draft) cancelCall(by auth.Principal, via string, c *fold.Call) error {
 	if c.State == fold.CallRunning || c.State == fold.CallDone {
 		return nil // its run is told to stop; the end of the run ends the call
 	}
-	return d.endCanceled(c, "")
+	return d.endCanceled(c, "", nil)
 }
 
 // ranCanceled ends a canceled call with the end of its run, which returned no result. Work
@@ -193,7 +193,7 @@ func (d *Draft) cancelCall(by auth.Principal, via string, c *fold.Call) error {
 func (d *Draft) ranCanceled(c *fold.Call, in *RunEnded) error {
 	switch {
 	case in.NoEffect && c.Attempt == 1 && c.Repeats == 0 && c.Suspended == 0 && !c.Checkpoint: // its only run
-		return d.finish(c, task.OutcomeCanceled, nil, fmt.Sprintf("%s: %v", canceledCall, in.Err), in.Delta)
+		return d.finish(c, ending{outcome: task.OutcomeCanceled, problem: fmt.Sprintf("%s: %v", canceledCall, in.Err), delta: in.Delta, actions: in.Actions})
 	case in.Stop:
 		if err := d.stopWork(c, in); err != nil {
 			return err
@@ -211,5 +211,5 @@ func (d *Draft) ranCanceled(c *fold.Call, in *RunEnded) error {
 	if err := errors.Join(in.GivenUp, in.Err); err != nil {
 		why = err.Error()
 	}
-	return d.endCanceled(c, why)
+	return d.endCanceled(c, why, in.Actions)
 }

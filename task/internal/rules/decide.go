@@ -99,7 +99,7 @@ func (d *Draft) replace(a *fold.Approval, l look) error {
 	if a.Kind == approval.KindOutcome {
 		x := validated(d.basis, c, l)
 		if x.invalid != nil {
-			return d.notRun(c, task.OutcomeInvalid, x.invalid.Error())
+			return d.notRun(c, ending{outcome: task.OutcomeInvalid, problem: x.invalid.Error()})
 		}
 		x.changed, x.supersedes = l.differs(&a.Approval), a.ID
 		return d.askOutcome(c, &x)
@@ -107,9 +107,9 @@ func (d *Draft) replace(a *fold.Approval, l look) error {
 	x := examine(d.basis, c, l, c.Args, false /* open */)
 	switch {
 	case x.invalid != nil:
-		return d.notRun(c, task.OutcomeInvalid, x.invalid.Error())
+		return d.notRun(c, ending{outcome: task.OutcomeInvalid, problem: x.invalid.Error()})
 	case x.verdict.Action == approval.ActionDeny:
-		return d.following(x.said(), func() error { return d.notRun(c, task.OutcomeDenied, x.verdict.Reason) })
+		return d.deny(c, &x)
 	}
 	return d.askAgain(c, &x, a)
 }
@@ -130,7 +130,7 @@ func (d *Draft) endDenied(a *fold.Approval, l look) error {
 	if err := d.resolve(a, approval.Canceled, approval.Resolution{Via: approval.ViaPolicy, At: d.at.Now, Reason: why}); err != nil {
 		return err
 	}
-	return d.following(x.said(), func() error { return d.notRun(c, task.OutcomeDenied, x.verdict.Reason) })
+	return d.deny(c, &x)
 }
 
 // decide puts decisions into a draft. received, if not nil, is the message that contained

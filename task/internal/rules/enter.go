@@ -52,7 +52,7 @@ func (e *Execution) Logged(p any) any {
 }
 
 // mayEnter is the only way into a tool: it is called before every entry, the first or a later
-// one, from the beginning or after a suspension, with a look at the tool. It returns the
+// one, from the beginning or after a suspension, with a look at the tool and how many other calls are about to be entered. It returns the
 // entry, or nil if the call may not be entered now. The draft then records why: approval was
 // requested, the call has ended, or it is retried later. It records nothing if the call waits
 // for a sibling to end. The error comes from writing the draft.
@@ -63,27 +63,31 @@ func (e *Execution) Logged(p any) any {
 // if the policy allows it now, or a grant covers it, and it was not planned before a restoration.
 // If it was rejected earlier in the task, it is rejected again. In all cases the arguments must be
 // valid against the current schema.
-func (d *Draft) mayEnter(c *fold.Call, l look) (*Execution, error) {
+func (d *Draft) mayEnter(c *fold.Call, l look, entering int) (*Execution, error) {
 	first := c.State == fold.CallPlanned && (!c.Restored || approvalOf(d.basis, c) == nil)
 	x := examine(d.basis, c, l, c.Args, first)
-	grant := d.f.Granted(c)
+	grant, audited := d.f.Granted(c), len(d.audited)
 	var standing *usedGrant
 	switch {
 	case x.trouble != nil:
 		return nil, d.postpone(c, x.trouble)
 	case x.invalid != nil:
-		return nil, d.notRun(c, task.OutcomeInvalid, x.invalid.Error())
+		return nil, d.notRun(c, ending{outcome: task.OutcomeInvalid, problem: x.invalid.Error()})
 	case x.verdict.Action == approval.ActionDeny:
-		return nil, d.following(x.said(), func() error { return d.notRun(c, task.OutcomeDenied, x.verdict.Reason) })
+		return nil, d.deny(c, &x)
 	case grant == nil && mustAsk(d.basis, c, &x):
 		if hasRun(d.basis, c, &x) {
 			return nil, d.askOutcome(c, &x)
 		}
 		if before := rejectedBefore(d.basis, c, &x); before != nil {
-			return nil, d.following(x.said(), func() error { return d.rejectedAgain(c, before) })
+			err := d.rejectedAgain(c, before)
+			d.follows(audited, x.said())
+			return nil, err
 		}
 		if standing, x.lapsed = standingGrant(d.basis, c, &x); standing == nil {
-			return nil, d.following(x.said(), func() error { return d.askCall(c, &x, "") })
+			err := d.askCall(c, &x, "")
+			d.follows(audited, x.said())
+			return nil, err
 		}
 		if err := tool.Unreachable(x.entry.Tool); err != nil {
 			return nil, d.postpone(c, err)
@@ -91,7 +95,7 @@ func (d *Draft) mayEnter(c *fold.Call, l look) (*Execution, error) {
 	case grant != nil:
 		same, err := bound(d.basis, grant, &x.checked)
 		if err != nil {
-			return nil, d.notRun(c, task.OutcomeInvalid, err.Error())
+			return nil, d.notRun(c, ending{outcome: task.OutcomeInvalid, problem: err.Error()})
 		}
 		if !same {
 			return nil, d.askAgain(c, &x, grant)
@@ -114,13 +118,12 @@ func (d *Draft) mayEnter(c *fold.Call, l look) (*Execution, error) {
 			return nil, d.askAgain(c, &x, a)
 		}
 	}
-	if running := d.f.Busy() + int(d.entering); !roomToRun(d.basis, running) {
+	if running := d.f.Busy() + entering; !roomToRun(d.basis, running) {
 		if running > 0 {
 			return nil, nil // a call that ends gives its room back, and then this call is examined again
 		}
-		return nil, d.notRun(c, task.OutcomeError, "the task's log is full: there is no room for the call's outcome, so it was not run")
+		return nil, d.notRun(c, ending{outcome: task.OutcomeError, problem: "the task's log is full: there is no room for the call's outcome, so it was not run"})
 	}
-	d.entering++
 	e := newExecution(d.basis, c, &x)
 	e.Approval = tool.Approval{ID: d.f.View.IDs().Task + "." + c.ID, By: []string{tool.ByPolicy}}
 	if grant != nil {
@@ -325,7 +328,6 @@ func (d *Draft) start(c *fold.Call, e *Execution, attempt int) (err error) {
 	if err := d.add(event.KindStarted, started); err != nil {
 		return err
 	}
-	d.entering--
 	return d.launched(c, e, grant)
 }
 
@@ -342,7 +344,6 @@ func (d *Draft) resume(c *fold.Call, e *Execution) error {
 	if err := d.add(event.KindResumed, resumed); err != nil {
 		return err
 	}
-	d.entering--
 	return d.launched(c, e, d.f.Granted(c))
 }
 
@@ -360,7 +361,10 @@ func (d *Draft) launched(c *fold.Call, e *Execution, grant *fold.Approval) error
 		}
 		a.Grant, a.Gate = e.standing.ID, e.standing.Gate
 	}
-	return d.following(e.verdict, func() error { return d.record(a) })
+	audited := len(d.audited)
+	err := d.record(a)
+	d.follows(audited, e.verdict)
+	return err
 }
 
 // enterCall writes that a planned or decided call is entered.
@@ -438,7 +442,7 @@ func withoutEdit(t approval.Terms) []approval.DecisionType {
 // shown, the call ends with the reason.
 func (d *Draft) request(c *fold.Call, x *examined, a *approval.Approval) error {
 	if err := fill(d.basis, c, x, a); err != nil {
-		return d.notRun(c, task.OutcomeInvalid, err.Error())
+		return d.notRun(c, ending{outcome: task.OutcomeInvalid, problem: err.Error()})
 	}
 	if x.editor != nil {
 		if v := a.NewVote(*x.editor, a.Digest, a.Args, "", d.at.Now); len(v.Meets) > 0 { // a is not escalated yet
@@ -447,7 +451,7 @@ func (d *Draft) request(c *fold.Call, x *examined, a *approval.Approval) error {
 		}
 	}
 	if err := fits(d.basis, a); err != nil {
-		return d.notRun(c, task.OutcomeError, err.Error())
+		return d.notRun(c, ending{outcome: task.OutcomeError, problem: err.Error()})
 	}
 	d.unretry(c) // its tool can be reached
 	return d.ask(a)
@@ -476,14 +480,14 @@ func (d *Draft) askOutcome(c *fold.Call, x *examined) error {
 		a.Terms = old.Terms.Both(a.Terms)
 	}
 	if err := fill(d.basis, c, x, a); err != nil {
-		return d.notRun(c, task.OutcomeInvalid, err.Error())
+		return d.notRun(c, ending{outcome: task.OutcomeInvalid, problem: err.Error()})
 	}
 	// It is unknown, too, whether the tool still needs answers to its questions.
 	if err := d.closeAsks(c, "the outcome of the call is unknown"); err != nil {
 		return err
 	}
 	if err := fits(d.basis, a); err != nil {
-		return d.finish(c, task.OutcomeUnknown, nil, fmt.Sprintf("the result of the call is unknown: %s; and nobody can be asked: %v", c.Why, err), nil)
+		return d.finish(c, ending{outcome: task.OutcomeUnknown, problem: fmt.Sprintf("the result of the call is unknown: %s; and nobody can be asked: %v", c.Why, err)})
 	}
 	d.unretry(c) // its tool can be reached
 	return d.ask(a)

@@ -14,9 +14,19 @@ import (
 	"a2a-server/tool"
 )
 
-// finish ends a call, with its result or with an error text.
-func (d *Draft) finish(c *fold.Call, outcome task.Outcome, result json.RawMessage, problem string, delta map[string]any) error {
-	problem = visible.Shorten(visible.Text(problem), fold.MaxProblem)
+// ending is how a call ends: with its result or with an error text.
+type ending struct {
+	outcome task.Outcome
+	result  json.RawMessage
+	problem string
+	delta   map[string]any  // of the tools' state
+	actions json.RawMessage // see [EncodeActions]
+	gate    string          // that denies the call
+}
+
+// finish ends a call.
+func (d *Draft) finish(c *fold.Call, e ending) error {
+	problem := visible.Shorten(visible.Text(e.problem), fold.MaxProblem)
 	d.unwake(c)
 	d.unretry(c)
 	name := c.Approval
@@ -28,23 +38,23 @@ func (d *Draft) finish(c *fold.Call, outcome task.Outcome, result json.RawMessag
 			return err
 		}
 	}
-	if err := d.add(event.KindFinished, &event.CallFinished{Call: c.ID, Outcome: outcome, Result: result, Error: problem, Delta: delta, Actions: d.actions}); err != nil {
+	if err := d.add(event.KindFinished, &event.CallFinished{Call: c.ID, Outcome: e.outcome, Result: e.result, Error: problem, Delta: e.delta, Actions: e.actions}); err != nil {
 		return err
 	}
-	if err := d.share(delta); err != nil {
+	if err := d.share(e.delta); err != nil {
 		return err
 	}
 	if err := d.closeAsks(c, "the call has ended"); err != nil {
 		return err
 	}
-	return d.record(approval.Audit{What: approval.AuditFinished, Call: c.ID, Tool: c.Tool, Outcome: string(outcome), Reason: d.auditedWhy(c, outcome, problem), Approval: name, Grant: c.Grant, Attempt: c.Attempt})
+	return d.record(approval.Audit{What: approval.AuditFinished, Call: c.ID, Tool: c.Tool, Outcome: string(e.outcome), Reason: auditedWhy(d.basis, c, e.outcome, e.gate, problem), Approval: name, Grant: c.Grant, Attempt: c.Attempt})
 }
 
 // auditedWhy returns why a call has ended, for the audit. The words of tools, hooks and persons, which may
 // repeat what gates hide, are left out.
-func (d *Draft) auditedWhy(c *fold.Call, outcome task.Outcome, why string) string {
-	gated := outcome == task.OutcomeExpired || outcome == task.OutcomeDenied && d.verdict.Gate != ""
-	if why == "" || gated || !hides(d.basis, c) {
+func auditedWhy(b basis, c *fold.Call, outcome task.Outcome, gate, why string) string {
+	gated := outcome == task.OutcomeExpired || outcome == task.OutcomeDenied && gate != ""
+	if why == "" || gated || !hides(b, c) {
 		return why
 	}
 	return tool.ErrMasked.Error()
@@ -56,20 +66,28 @@ func (d *Draft) complete(c *fold.Call, outcome task.Outcome, result json.RawMess
 		result = json.RawMessage("null")
 	}
 	d.artifact(&event.ArtifactUpdate{ID: c.ID, Name: c.Tool, Parts: event.ResultParts(result, d.rules.Limits.Result(), d.rules.Presenter.Imitates), Last: true})
-	return d.finish(c, outcome, result, "", nil)
+	return d.finish(c, ending{outcome: outcome, result: result})
+}
+
+// deny ends a call that is denied as notRun does.
+func (d *Draft) deny(c *fold.Call, x *examined) error {
+	audited := len(d.audited)
+	err := d.notRun(c, ending{outcome: task.OutcomeDenied, problem: x.verdict.Reason, gate: x.said().Gate})
+	d.follows(audited, x.said())
+	return err
 }
 
 // notRun ends a call that is not run, not run again, or not continued. If an earlier run of it may have
 // had an effect, the outcome is unknown, whatever it is that keeps the call from running.
-func (d *Draft) notRun(c *fold.Call, outcome task.Outcome, why string) error {
+func (d *Draft) notRun(c *fold.Call, e ending) error {
 	started := "the call had started, and is not continued: "
 	if c.Cause != "" {
 		started = fmt.Sprintf("the result of the call is unknown: %s; and it is not run again: ", c.Why)
 	}
 	if c.Cause != "" || c.Paused {
-		outcome, why = task.OutcomeUnknown, started+why
+		e.outcome, e.problem = task.OutcomeUnknown, started+e.problem
 	}
-	return d.finish(c, outcome, nil, why, nil)
+	return d.finish(c, e)
 }
 
 // rejected ends a call that a person rejected, or gave up because its outcome is unknown; its
@@ -77,7 +95,7 @@ func (d *Draft) notRun(c *fold.Call, outcome task.Outcome, why string) error {
 func (d *Draft) rejected(c *fold.Call, a *fold.Approval) error {
 	text := rejection(a)
 	if a.Kind == approval.KindOutcome {
-		return d.finish(c, task.OutcomeUnknown, nil, text, nil)
+		return d.finish(c, ending{outcome: task.OutcomeUnknown, problem: text})
 	}
 	if refused, err := d.refused(c, task.OutcomeRejected, a.Resolution.Reason); refused || err != nil {
 		return err
@@ -85,7 +103,7 @@ func (d *Draft) rejected(c *fold.Call, a *fold.Approval) error {
 	if c.Attempt == 0 {
 		d.artifact(&event.ArtifactUpdate{ID: c.ID, Name: c.Tool, Parts: event.TextPart(visible.Text(text)), Last: true})
 	}
-	return d.notRun(c, task.OutcomeRejected, text)
+	return d.notRun(c, ending{outcome: task.OutcomeRejected, problem: text})
 }
 
 // refused ends a call of a [tool.DecisionTool] that was not approved with the result that the tool
@@ -164,13 +182,13 @@ func unknownLate(err error) string {
 const canceledCall = "the call was canceled"
 
 // endCanceled ends a canceled call that no longer runs. why adds detail to its result.
-func (d *Draft) endCanceled(c *fold.Call, why string) error {
+func (d *Draft) endCanceled(c *fold.Call, why string, actions json.RawMessage) error {
 	if c.Attempt == 0 {
-		return d.finish(c, task.OutcomeCanceled, nil, canceledCall, nil)
+		return d.finish(c, ending{outcome: task.OutcomeCanceled, problem: canceledCall, actions: actions})
 	}
 	text := canceledCall + " after it had started, and its outcome is unknown"
 	if why != "" {
 		text += ": " + why
 	}
-	return d.finish(c, task.OutcomeUnknown, nil, text, nil)
+	return d.finish(c, ending{outcome: task.OutcomeUnknown, problem: text, actions: actions})
 }

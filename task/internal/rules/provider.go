@@ -38,7 +38,7 @@ func (in ProviderFailed) put(d *Draft) error {
 		if err := d.supersede(a, in.Why); err != nil {
 			return err
 		}
-		return d.notRun(d.f.Call(a.Call), task.OutcomeError, in.Fail)
+		return d.notRun(d.f.Call(a.Call), ending{outcome: task.OutcomeError, problem: in.Fail})
 	}
 	if err := d.open(in.Approval, in.Why); err != nil {
 		return err

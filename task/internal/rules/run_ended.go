@@ -48,8 +48,6 @@ func (in RunEnded) put(d *Draft) error {
 	if c == nil || c.State != fold.CallRunning {
 		return fmt.Errorf("call %s has an outcome and is not running", in.Entry.Call)
 	}
-	d.actions = in.Actions
-	defer func() { d.actions = nil }()
 	d.pushes = true // the last chunks of its artifacts may be in batches that cannot say so
 	// Unknown comes first: a call that pauses is entered again without a person.
 	paused := !in.Unknown && (in.Suspension != nil || len(in.Asks) > 0)
@@ -89,17 +87,19 @@ func (in RunEnded) put(d *Draft) error {
 			return err
 		}
 	}
+	e, limit := ending{outcome: task.OutcomeError, delta: in.Delta, actions: in.Actions}, d.rules.Limits.Result()
 	switch {
-	case in.Rejected:
-		return d.finish(c, task.OutcomeRejected, nil, in.Err.Error(), in.Delta)
 	case in.Err != nil:
-		return d.finish(c, task.OutcomeError, nil, in.Err.Error(), in.Delta)
-	}
-	if tooMuch != "" {
-		return d.finish(c, task.OutcomeError, nil, "the call has run, but "+tooMuch, nil)
-	}
-	if limit := d.rules.Limits.Result(); len(in.Result) > limit {
-		return d.finish(c, task.OutcomeError, nil, fmt.Sprintf("the result of %s has %d bytes; at most %d are allowed: stream it", c.Tool, len(in.Result), limit), in.Delta)
+		if e.problem = in.Err.Error(); in.Rejected {
+			e.outcome = task.OutcomeRejected
+		}
+		return d.finish(c, e)
+	case tooMuch != "":
+		e.problem = "the call has run, but " + tooMuch
+		return d.finish(c, e)
+	case len(in.Result) > limit:
+		e.problem = fmt.Sprintf("the result of %s has %d bytes; at most %d are allowed: stream it", c.Tool, len(in.Result), limit)
+		return d.finish(c, e)
 	}
 	for _, id := range unmarked {
 		d.artifact(&event.ArtifactUpdate{ID: id, Parts: json.RawMessage(event.Closing), Append: true, Last: true})
@@ -109,13 +109,14 @@ func (in RunEnded) put(d *Draft) error {
 	case in.Chunks == 0 || in.Replace:
 		parts := in.Parts
 		if parts == nil {
-			parts = event.ResultParts(in.Result, d.rules.Limits.Result(), d.rules.Presenter.Imitates)
+			parts = event.ResultParts(in.Result, limit, d.rules.Presenter.Imitates)
 		}
 		d.artifact(&event.ArtifactUpdate{ID: c.ID, Name: c.Tool, Parts: parts, Last: true})
 	case whole != nil:
 		d.artifact(&event.ArtifactUpdate{ID: c.ID, Name: c.Tool, Parts: whole, Last: true})
 	}
-	return d.finish(c, task.OutcomeOK, in.Result, "", in.Delta)
+	e.outcome, e.result = task.OutcomeOK, in.Result
+	return d.finish(c, e)
 }
 
 // wholeText returns the text of all chunks as the part that replaces them. It returns nil if the
@@ -165,7 +166,7 @@ func (d *Draft) suspend(c *fold.Call, in *RunEnded) error {
 		if err := d.stopWork(c, in); err != nil {
 			return err
 		}
-		return d.finish(c, task.OutcomeError, nil, fmt.Sprintf(format, args...), nil)
+		return d.finish(c, ending{outcome: task.OutcomeError, problem: fmt.Sprintf(format, args...), actions: in.Actions})
 	}
 	if s := in.Suspension; s != nil {
 		e.Again = in.Keeps
@@ -258,7 +259,7 @@ func (in LateResult) put(d *Draft) error {
 	if err := d.add(event.KindLate, e); err != nil {
 		return err
 	}
-	return d.record(approval.Audit{What: approval.AuditLate, Call: c.ID, Tool: c.Tool, Reason: d.auditedWhy(c, task.OutcomeError, e.Error), Attempt: in.Entry.Attempt})
+	return d.record(approval.Audit{What: approval.AuditLate, Call: c.ID, Tool: c.Tool, Reason: auditedWhy(d.basis, c, task.OutcomeError, "" /* gate */, e.Error), Attempt: in.Entry.Attempt})
 }
 
 // maxActions bounds the actions of a call, in bytes.
