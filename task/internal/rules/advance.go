@@ -31,15 +31,13 @@ const maxDraft = 1 << 20
 // starts, results, and whether the task waits or ends.
 func (d *Draft) Advance() (n Next, err error) {
 	defer d.rules.guard(d.f.View.TaskID(), "code supplied by the application", &err)
-	for d.phase != store.Final {
+	for d.phase != store.Final && d.err == nil {
 		s := d.f.Step()
 		switch {
 		case s != nil && !s.Finished():
-			if err := d.advanceCalls(s); err != nil {
-				return NextNothing, err
-			}
-			if !s.Finished() {
-				return NextNothing, d.settle(s)
+			if d.advanceCalls(s); d.err == nil && !s.Finished() {
+				d.settle(s)
+				return NextNothing, d.err
 			}
 		case d.size() > maxDraft:
 			return NextAgain, nil
@@ -48,32 +46,27 @@ func (d *Draft) Advance() (n Next, err error) {
 		default:
 			next, err := d.plan()
 			if err != nil {
-				return NextNothing, d.plannerFailed(err)
+				d.plannerFailed(err)
+				return NextNothing, d.err
 			}
-			if err := d.addStep(next); err != nil {
-				return NextNothing, err
-			}
+			d.addStep(next)
 		}
 	}
-	return NextNothing, nil
+	return NextNothing, d.err
 }
 
 // advanceCalls moves each call of the step as far as it goes.
-func (d *Draft) advanceCalls(s *fold.Step) error {
+func (d *Draft) advanceCalls(s *fold.Step) {
 	// All calls are examined before any starts: an approval for one may hold its siblings.
 	ready := make([]*Execution, len(s.Progress))
 	held, entering := false, 0 // calls that may be entered, and have not been
 	for i, c := range s.Progress {
-		var err error
 		switch {
 		case waits(d.basis, c):
 		case c.State == fold.CallPlanned:
-			ready[i], err = d.mayEnter(c, lookUp(d.basis, c), entering)
+			ready[i] = d.mayEnter(c, lookUp(d.basis, c), entering)
 		case c.State == fold.CallDecided:
-			ready[i], err = d.decided(c, entering)
-		}
-		if err != nil {
-			return err
+			ready[i] = d.decided(c, entering)
 		}
 		if ready[i] != nil {
 			entering++
@@ -82,100 +75,99 @@ func (d *Draft) advanceCalls(s *fold.Step) error {
 		held = held || d.rules.HoldSiblings && c.Attempt == 0 && undecided
 	}
 	for i, c := range s.Progress {
-		var err error
 		switch c.State {
 		case fold.CallRunning:
 			if !d.running(c) {
-				err = d.died(c, entering)
+				d.died(c, entering)
 			}
 		case fold.CallPlanned, fold.CallDecided:
 			if ready[i] != nil && (c.Attempt > 0 || !held) {
 				entering--
-				err = d.enterCall(c, ready[i])
+				d.enterCall(c, ready[i])
 			}
 		case fold.CallUncertain:
 			if !waits(d.basis, c) {
-				err = d.uncertain(c, entering)
+				d.uncertain(c, entering)
 			}
 		case fold.CallWaiting:
 			if !waits(d.basis, c) {
-				err = d.goOn(c, entering)
+				d.goOn(c, entering)
 			}
 		case fold.CallAsked, fold.CallDone:
-		}
-		if err != nil {
-			return err
 		}
 		if !waits(d.basis, c) { // its time has come, and its siblings keep it from starting
 			d.unretry(c)
 		}
 	}
-	return nil
 }
 
 // settle sets the phase and state of a task while calls of its step are open.
-func (d *Draft) settle(s *fold.Step) error {
+func (d *Draft) settle(s *fold.Step) {
 	pending, says := d.f.Pending(), d.troubles()
 	waits := len(pending) > 0 // otherwise for a timer
 	if d.f.Busy() > 0 {
 		waits = d.f.WaitsMeanwhile()
 	} else if d.phase = store.Parked; s.Ask != nil {
-		return nil // said when the step was added
+		return // said when the step was added
 	}
 	state := a2a.TaskStateWorking
 	if waits {
 		state = waitingState(d.basis, pending)
 	}
 	if task.StateName(d.f.Header.State) != state || says != "" || (d.news() || d.kept && roomToRepeat(d.basis)) && len(pending) > 0 || state == a2a.TaskStateWorking && !d.f.SaysItWaitsFor(pending) {
-		return d.tell(state, pending, says)
+		d.tell(state, pending, says)
+		return
 	}
 	if d.voted && len(pending) > 0 {
-		return d.tellVotes(state, pending)
+		d.tellVotes(state, pending)
+		return
 	}
 	if stale, err := waitsStale(d.basis, pending); err != nil || !stale {
-		return err // nothing is new
+		d.fail(err)
+		return // nothing is new
 	}
-	return d.tell(state, pending, "")
+	d.tell(state, pending, "")
 }
 
 // decided returns the entry of a call that was approved and may be entered. It ends a
 // call that was not approved.
-func (d *Draft) decided(c *fold.Call, entering int) (*Execution, error) {
+func (d *Draft) decided(c *fold.Call, entering int) *Execution {
 	a := d.f.Approval(c.Approval)
 	switch a.State { //nolint:exhaustive // the other states are handled together
 	case approval.Approved, approval.Edited:
 		return d.mayEnter(c, lookUp(d.basis, c), entering)
 	case approval.Responded:
-		return nil, d.complete(c, task.OutcomeResponded, a.Resolution.Response)
+		d.complete(c, task.OutcomeResponded, a.Resolution.Response)
+		return nil
 	case approval.Rejected:
-		return nil, d.rejected(c, a)
+		d.rejected(c, a)
+		return nil
 	case approval.Expired:
 		if a.Kind == approval.KindOutcome {
-			return nil, d.finish(c, ending{outcome: task.OutcomeUnknown, problem: "the result of the call is unknown and nobody decided in time"})
+			d.finish(c, ending{outcome: task.OutcomeUnknown, problem: "the result of the call is unknown and nobody decided in time"})
+			return nil
 		}
-		if refused, err := d.refused(c, task.OutcomeExpired, "expired"); refused || err != nil {
-			return nil, err
+		if !d.refused(c, task.OutcomeExpired, "expired") {
+			d.notRun(c, ending{outcome: task.OutcomeExpired, problem: "nobody approved the call in time"})
 		}
-		return nil, d.notRun(c, ending{outcome: task.OutcomeExpired, problem: "nobody approved the call in time"})
+		return nil
 	default:
-		return nil, fmt.Errorf("call %s is decided by approval %s, which is %s", c.ID, a.ID, a.State)
+		d.fail(fmt.Errorf("call %s is decided by approval %s, which is %s", c.ID, a.ID, a.State))
+		return nil
 	}
 }
 
 // died records that the outcome of a call is unknown because its process is gone, and
 // continues from there.
-func (d *Draft) died(c *fold.Call, entering int) error {
+func (d *Draft) died(c *fold.Call, entering int) {
 	const why = "the server stopped while it ran"
 	if c.Canceled {
-		if err := d.addChildCancel(c); err != nil {
-			return err
-		}
-		return d.endCanceled(c, why, nil)
+		d.addChildCancel(c)
+		d.endCanceled(c, why, nil)
+		return
 	}
-	if err := d.unknown(c, event.CauseDied, why); err != nil {
-		return err
-	}
-	return d.uncertain(c, entering)
+	d.unknown(c, event.CauseDied, why)
+	d.uncertain(c, entering)
 }
 
 // Automatic repeats of a call after its process died: their number, and the pause before each.
@@ -191,41 +183,45 @@ const (
 // it ends with an error, or after a restoration, a person is asked. A call with a checkpoint is entered again with it if the process
 // died and the tool is and was the same, equally often: a tool that kills the process at every entry must not do so forever,
 // even with new checkpoints. For any other call, and after the repeats, a person is asked.
-func (d *Draft) uncertain(c *fold.Call, entering int) error {
+func (d *Draft) uncertain(c *fold.Call, entering int) {
 	l := lookUp(d.basis, c)
 	x := validated(d.basis, c, l)
 	switch {
 	case x.trouble != nil:
-		return d.postpone(c, x.trouble)
+		d.postpone(c, x.trouble)
+		return
 	case x.invalid != nil:
 		// It cannot be run again. Its outcome is still unknown.
-		return d.notRun(c, ending{outcome: task.OutcomeInvalid, problem: x.invalid.Error()})
+		d.notRun(c, ending{outcome: task.OutcomeInvalid, problem: x.invalid.Error()})
+		return
 	}
 	if c.Cause == event.CauseRestored {
-		return d.askOutcome(c, &x) // it may have ended since, and more may have followed
+		d.askOutcome(c, &x)
+		return // it may have ended since, and more may have followed
 	}
 	safe := c.Safe && repeatable(x.entry.Tool)
 	x.changed = c.Changed || c.Digest != "" && c.Digest != x.entry.Digest
 	again := c.Cause == event.CauseDied && (safe || c.Checkpoint && !x.changed)
 	switch {
 	case safe && c.Cause != event.CauseDied:
-		return d.finish(c, ending{outcome: task.OutcomeError, problem: fmt.Sprintf("%s has no result: %s", c.Tool, c.Why)})
+		d.finish(c, ending{outcome: task.OutcomeError, problem: fmt.Sprintf("%s has no result: %s", c.Tool, c.Why)})
+		return
 	case again && c.Repeats < maxRepeats:
 		if c.Repeats > 0 && c.Retry == nil {
-			return d.retryAfter(c, backoff(c.Repeats, firstRepeat, maxRepeat), c.Why)
+			d.retryAfter(c, backoff(c.Repeats, firstRepeat, maxRepeat), c.Why)
+			return
 		}
-		e, err := d.mayEnter(c, l, entering)
-		if err != nil || e == nil {
-			return err
+		if e := d.mayEnter(c, l, entering); e != nil {
+			d.start(c, e, c.Attempt)
 		}
-		return d.start(c, e, c.Attempt)
+		return
 	}
-	return d.askOutcome(c, &x)
+	d.askOutcome(c, &x)
 }
 
 // goOn enters a suspended call again when all of its questions are answered, or its timer
 // has fired; for a call that is watched, when a look has found a change. While a restored store waits for its operator, no timer fires.
-func (d *Draft) goOn(c *fold.Call, entering int) error {
+func (d *Draft) goOn(c *fold.Call, entering int) {
 	ready := len(c.Asks) > 0
 	for _, ask := range c.Asks {
 		if a := d.f.Approval(ask.Approval); a == nil || a.State == approval.Pending {
@@ -234,21 +230,17 @@ func (d *Draft) goOn(c *fold.Call, entering int) error {
 	}
 	due := d.at.Held.IsZero() && c.Wake != nil && !d.at.Now.Before(*c.Wake) && (!c.Watch || c.Looked)
 	if !ready && !due {
-		return nil
+		return
 	}
-	e, err := d.mayEnter(c, lookUp(d.basis, c), entering)
-	if err != nil || e == nil {
-		return err
+	if e := d.mayEnter(c, lookUp(d.basis, c), entering); e != nil {
+		d.resume(c, e)
 	}
-	return d.resume(c, e)
 }
 
 // plannerFailed ends the task because its planner cannot continue.
-func (d *Draft) plannerFailed(cause error) error {
+func (d *Draft) plannerFailed(cause error) {
 	problem(d.basis, "planner failed", cause)
 	why := visible.Shorten(cause.Error(), fold.MaxProblem)
-	if err := d.fault(why); err != nil {
-		return err
-	}
-	return d.end(a2a.TaskStateFailed, d.rules.message("The task failed: "+why))
+	d.fault(why)
+	d.end(a2a.TaskStateFailed, d.rules.message("The task failed: "+why))
 }

@@ -48,19 +48,13 @@ func (in AskAnew) put(d *Draft) error {
 		return refuse("its gates demand nothing more now; decide it as it is")
 	}
 	keepTerms(a, &x.verdict)
-	if err := d.resolve(a, approval.Superseded, approval.Resolution{By: in.By, Via: in.Via, At: d.at.Now, Reason: "asked anew, because its gates demand more now"}); err != nil {
-		return err
-	}
+	d.resolve(a, approval.Superseded, approval.Resolution{By: in.By, Via: in.Via, At: d.at.Now, Reason: "asked anew, because its gates demand more now"})
 	asked := len(d.asked)
-	if err := d.askCall(c, &x, a.ID); err != nil {
-		return err
-	}
+	d.askCall(c, &x, a.ID)
 	if len(d.asked) == asked { // the call has ended instead
 		return refuse("the question cannot be shown on these terms; decide it as it is")
 	}
-	if err := d.tellParked(); err != nil {
-		return err
-	}
+	d.tellParked()
 	if n := d.size(); n > room {
 		return refuse(fmt.Sprintf("asking it anew takes %d bytes, and the log of the task has room for %d more beside decisions and results; decide it as it is", n, max(room, 0)))
 	}

@@ -14,14 +14,10 @@ import (
 )
 
 // ask adds an approval: event, row, deadline, notifications and audit.
-func (d *Draft) ask(a *approval.Approval) error {
-	if err := d.add(event.KindAsked, a); err != nil {
-		return err
-	}
+func (d *Draft) ask(a *approval.Approval) {
+	d.add(event.KindAsked, a)
 	asked := d.f.Approval(a.ID)
-	if err := d.putApproval(asked); err != nil {
-		return err
-	}
+	d.putApproval(asked)
 	if a.Deadline != nil {
 		d.due = append(d.due, expiry(a))
 	}
@@ -30,53 +26,42 @@ func (d *Draft) ask(a *approval.Approval) error {
 		d.due = append(d.due, d.rules.silence(a))
 	}
 	d.asked = append(d.asked, &asked.Approval)
-	if err := d.announce(a, task.NotifyAsked); err != nil {
-		return err
-	}
-	if err := d.recordOf(a, approval.Audit{What: approval.AuditAsked, By: a.Requester, Deadline: a.Deadline}); err != nil {
-		return err
-	}
+	d.announce(a, task.NotifyAsked)
+	d.recordOf(a, approval.Audit{What: approval.AuditAsked, By: a.Requester, Deadline: a.Deadline})
 	for i := range a.Votes {
-		if err := d.recordVote(a, &a.Votes[i]); err != nil {
-			return err
-		}
+		d.recordVote(a, &a.Votes[i])
 	}
-	return nil
 }
 
 // recordVote adds the audit entry of a vote.
-func (d *Draft) recordVote(a *approval.Approval, v *approval.Vote) error {
-	return d.recordOf(a, approval.Audit{What: approval.AuditVoted, Digest: v.Digest, By: v.By, Via: v.Via, Reason: v.Reason})
+func (d *Draft) recordVote(a *approval.Approval, v *approval.Vote) {
+	d.recordOf(a, approval.Audit{What: approval.AuditVoted, Digest: v.Digest, By: v.By, Via: v.Via, Reason: v.Reason})
 }
 
 // recordOf adds an audit entry about an approval, with the digest of the call that it shows unless entry has another.
-func (d *Draft) recordOf(a *approval.Approval, entry approval.Audit) error {
+func (d *Draft) recordOf(a *approval.Approval, entry approval.Audit) {
 	entry.Approval, entry.Call, entry.Tool, entry.Gate, entry.Digest = a.ID, a.Call, a.Tool, a.Terms.Gate, cmp.Or(entry.Digest, a.Digest)
-	return d.record(entry)
+	d.record(entry)
 }
 
 // changed adds an event that changes a pending approval, the row of the approval, and an audit entry, which has the
 // deadline after it or, if the event has removed that, its own.
-func (d *Draft) changed(a *fold.Approval, kind string, e any, entry approval.Audit) error {
-	if err := d.add(kind, e); err != nil {
-		return err
-	}
+func (d *Draft) changed(a *fold.Approval, kind string, e any, entry approval.Audit) {
+	d.add(kind, e)
 	if a.Deadline != nil {
 		entry.Deadline = a.Deadline
 	}
-	if err := d.putApproval(a); err != nil {
-		return err
-	}
-	return d.recordOf(&a.Approval, entry)
+	d.putApproval(a)
+	d.recordOf(&a.Approval, entry)
 }
 
 // putApproval writes the approval's row without checking the row's own rev: the task's
 // rev guards it.
-func (d *Draft) putApproval(a *fold.Approval) error {
+func (d *Draft) putApproval(a *fold.Approval) {
 	row, err := task.EncodeRow(task.RowApproval, []byte(a.ID), store.Any, &a.Approval)
 	row.Index = ApprovalKeys(store.Owner(d.f.Owner.Tenant, d.f.Owner.Subject), &a.Approval)
 	d.rows = append(d.rows, row)
-	return err
+	d.fail(err)
 }
 
 // ApprovalKeys returns the keys of an approval of an owner's task in all indexes.
@@ -127,14 +112,10 @@ func settledKeys(tenant string, a *approval.Approval) []store.IndexKey {
 }
 
 // resolve ends an approval: event, row, deadline, notifications and audit.
-func (d *Draft) resolve(a *fold.Approval, state approval.State, r approval.Resolution) error {
+func (d *Draft) resolve(a *fold.Approval, state approval.State, r approval.Resolution) {
 	deadline, later := a.Deadline, reminders(&a.Approval)
-	if err := d.add(event.KindResolved, &event.ApprovalResolved{ID: a.ID, State: state, Resolution: r}); err != nil {
-		return err
-	}
-	if err := d.putApproval(a); err != nil {
-		return err
-	}
+	d.add(event.KindResolved, &event.ApprovalResolved{ID: a.ID, State: state, Resolution: r})
+	d.putApproval(a)
 	if deadline != nil {
 		d.due = append(d.due, removed(expiry(&a.Approval)))
 	}
@@ -145,9 +126,7 @@ func (d *Draft) resolve(a *fold.Approval, state approval.State, r approval.Resol
 		d.due = append(d.due, removed(d.rules.silence(&a.Approval)))
 	}
 	d.resolved, d.settles = append(d.resolved, a.ID), true
-	if err := d.announce(&a.Approval, task.NotifyResolved); err != nil {
-		return err
-	}
+	d.announce(&a.Approval, task.NotifyResolved)
 	entry := approval.Audit{What: approval.AuditResolved, Digest: r.Digest, State: state, By: r.By, Via: r.Via, Reason: r.Reason}
 	if r.Grant != nil {
 		entry.Grant = r.Grant.ID
@@ -155,15 +134,12 @@ func (d *Draft) resolve(a *fold.Approval, state approval.State, r approval.Resol
 	if state == approval.Expired {
 		entry.Deadline = deadline
 	}
-	if err := d.recordOf(&a.Approval, entry); err != nil {
-		return err
-	}
+	d.recordOf(&a.Approval, entry)
 	d.audited[len(d.audited)-1].Asked = a.Asked // never routine, so the entry is there
-	return nil
 }
 
 // announce adds the notifications of an event of an approval: a row for each route that takes it.
-func (d *Draft) announce(a *approval.Approval, event string) error {
+func (d *Draft) announce(a *approval.Approval, event string) {
 	for i := range d.rules.Routes {
 		r := &d.rules.Routes[i]
 		if !r.Takes(event, a.Routes()) && !escalatesTo(a, r, event) {
@@ -171,11 +147,11 @@ func (d *Draft) announce(a *approval.Approval, event string) error {
 		}
 		row, err := (&task.Notification{V: task.RowVersion, Approval: a.ID, Event: event, Route: r.Name, At: d.at.millis()}).Row(store.Any)
 		if err != nil {
-			return err
+			d.fail(err)
+			return
 		}
 		d.rows = append(d.rows, row)
 	}
-	return nil
 }
 
 // escalatesTo reports whether an event is an escalation that names a route, which is then told
@@ -192,41 +168,38 @@ func (d *Draft) keepMailbox(address string) {
 }
 
 // supersede ends an approval because its question is out of date.
-func (d *Draft) supersede(a *fold.Approval, why string) error {
-	return d.resolve(a, approval.Superseded, approval.Resolution{Via: approval.ViaSystem, At: d.at.Now, Reason: why})
+func (d *Draft) supersede(a *fold.Approval, why string) {
+	d.resolve(a, approval.Superseded, approval.Resolution{Via: approval.ViaSystem, At: d.at.Now, Reason: why})
 }
 
 // resolveAll ends all pending approvals of a call, or of the task if c is nil.
-func (d *Draft) resolveAll(c *fold.Call, state approval.State, r approval.Resolution) error {
+func (d *Draft) resolveAll(c *fold.Call, state approval.State, r approval.Resolution) {
 	for _, a := range d.f.Approvals {
 		if a.State != approval.Pending || c != nil && a.Call != c.ID {
 			continue
 		}
-		if err := d.resolve(a, state, r); err != nil {
-			return err
-		}
+		d.resolve(a, state, r)
 	}
-	return nil
 }
 
 // closeAsks supersedes all questions about a call that no longer needs their answers.
-func (d *Draft) closeAsks(c *fold.Call, why string) error {
-	return d.resolveAll(c, approval.Superseded, approval.Resolution{Via: approval.ViaSystem, At: d.at.Now, Reason: why})
+func (d *Draft) closeAsks(c *fold.Call, why string) {
+	d.resolveAll(c, approval.Superseded, approval.Resolution{Via: approval.ViaSystem, At: d.at.Now, Reason: why})
 }
 
 // withdraw supersedes an approval if it is pending.
-func (d *Draft) withdraw(id, why string) error {
+func (d *Draft) withdraw(id, why string) {
 	if a := d.f.Approval(id); a != nil && a.State == approval.Pending {
-		return d.supersede(a, why)
+		d.supersede(a, why)
+		return
 	}
-	return nil
 }
 
 // notHeld is the reason for closing a question whose call no longer waits for the answer.
 const notHeld = "the call does not wait for the answer any longer"
 
 // closeHeld supersedes the question that holds a call, if there is one.
-func (d *Draft) closeHeld(c *fold.Call) error { return d.withdraw(c.Held, notHeld) }
+func (d *Draft) closeHeld(c *fold.Call) { d.withdraw(c.Held, notHeld) }
 
 // abandoned reports whether a pending approval holds a call that does not wait in this
 // process: its process has died, and the answer would not arrive.
@@ -289,14 +262,14 @@ func rejectedBefore(b basis, c *fold.Call, x *examined) *fold.Approval {
 }
 
 // rejectedAgain ends a call that was rejected before, when the agent asks for it again.
-func (d *Draft) rejectedAgain(c *fold.Call, before *fold.Approval) error {
+func (d *Draft) rejectedAgain(c *fold.Call, before *fold.Approval) {
 	text := fmt.Sprintf("the same call was rejected before in this task (%s)", before.ID)
 	if why := before.Resolution.Reason; why != "" {
 		text += ": " + why
 	}
-	if refused, err := d.refused(c, task.OutcomeRejected, text); refused || err != nil {
-		return err
+	if d.refused(c, task.OutcomeRejected, text) {
+		return
 	}
 	d.artifact(&event.ArtifactUpdate{ID: c.ID, Name: c.Tool, Parts: event.TextPart(visible.Text(text)), Last: true})
-	return d.notRun(c, ending{outcome: task.OutcomeRejected, problem: text})
+	d.notRun(c, ending{outcome: task.OutcomeRejected, problem: text})
 }

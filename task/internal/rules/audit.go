@@ -33,37 +33,35 @@ func (d *Draft) follows(n int, v Verdict) {
 }
 
 // record adds an audit entry, with its digest keyed.
-func (d *Draft) record(entry approval.Audit) error {
+func (d *Draft) record(entry approval.Audit) {
 	entry.V, entry.At, entry.Task = approval.Version, d.at.Now, d.f.View.IDs().Task
 	entry.Tenant, entry.Owner = d.f.Owner.Tenant, d.f.Owner.Subject
 	stored := entry
 	if entry.Digest != "" {
-		if err := d.needAuditKey(); err != nil {
-			return err
-		}
+		d.needAuditKey()
 		stored.Digest = approval.KeyedDigest(d.f.AuditKey, entry.Digest)
 	}
 	start := len(d.buf)
 	var err error
 	if d.buf, err = event.AppendAudit(d.buf, &stored); err != nil {
-		return fmt.Errorf("encode audit entry: %w", err)
+		d.fail(fmt.Errorf("encode audit entry: %w", err))
+		return
 	}
 	d.audit = append(d.audit, d.since(start))
 	routine := (entry.What == approval.AuditStarted || entry.What == approval.AuditFinished) && !d.f.Asked(entry.Call) && entry.Grant == ""
 	if !routine || d.rules.EachCall != nil && d.rules.EachCall() {
 		d.audited = append(d.audited, Audited{Audit: stored, Routine: routine})
 	}
-	return nil
 }
 
 // needAuditKey adds the key of the task's audit, if the task has none. It is made from two new
 // ids, which have 62 random bits each.
-func (d *Draft) needAuditKey() error {
+func (d *Draft) needAuditKey() {
 	if d.f.AuditKey != nil {
-		return nil
+		return
 	}
 	sum := sha256.Sum256([]byte("key of an audit\x00" + d.rules.NewID() + d.rules.NewID()))
-	return d.add(event.KindAuditKey, &event.AuditKey{Key: sum[:16]})
+	d.add(event.KindAuditKey, &event.AuditKey{Key: sum[:16]})
 }
 
 // OfStore returns the JSON of an audit entry about the whole store, which has no task.

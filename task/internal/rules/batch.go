@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -28,6 +29,7 @@ type Draft struct {
 	audit   [][]byte
 	audited []Audited    // see Audited
 	status  store.Status // State 0: unchanged
+	err     error        // the first; such a draft cannot be written
 
 	launch   []*Execution         // entered after the draft has been committed
 	asked    []*approval.Approval // in it
@@ -148,6 +150,9 @@ func problem(b basis, what string, err error) {
 	b.rules.report(Problem{Task: b.f.View.TaskID(), What: what, Err: err})
 }
 
+// fail keeps an error, if it is the first.
+func (d *Draft) fail(err error) { d.err = cmp.Or(d.err, err) }
+
 // size returns how many bytes the events have.
 func (d *Draft) size() int {
 	n := 0
@@ -161,15 +166,15 @@ func (d *Draft) size() int {
 func (d *Draft) since(start int) []byte { return d.buf[start:len(d.buf):len(d.buf)] }
 
 // add adds a private event: it encodes v, and folds v itself.
-func (d *Draft) add(kind string, v any) error {
+func (d *Draft) add(kind string, v any) {
 	start := len(d.buf)
 	var err error
 	if d.buf, err = event.Append(d.buf, v); err != nil {
-		return fmt.Errorf("encode event %s: %w", kind, err)
+		d.fail(fmt.Errorf("encode event %s: %w", kind, err))
 	}
 	d.events = append(d.events, store.Event{Kind: kind, Time: d.at.millis(), Data: d.since(start)})
 	d.f.Count(len(d.buf) - start)
-	return d.f.ApplyPrivate(v)
+	d.fail(d.f.ApplyPrivate(v))
 }
 
 // receive adds a message from the user.
@@ -177,7 +182,8 @@ func (d *Draft) receive(m *event.MessageReceived) error {
 	if err := output.CheckDepth(m.Message); err != nil {
 		return task.Invalid("message", "cannot be kept: %v", err)
 	}
-	return d.add(event.KindMessage, m)
+	d.add(event.KindMessage, m)
+	return nil
 }
 
 // public adds the public event that was appended to buf from start on.
@@ -197,19 +203,19 @@ func (d *Draft) artifact(u *event.ArtifactUpdate) {
 }
 
 // share writes a call's changes of the context's state, in the batch with the end of the call.
-func (d *Draft) share(delta map[string]any) error {
+func (d *Draft) share(delta map[string]any) {
 	if len(delta) == 0 {
-		return nil
+		return
 	}
 	rows, after, err := d.f.Shared(delta)
 	if err != nil {
-		return err
+		d.fail(err)
+		return
 	}
 	if len(rows) > 0 {
 		d.rows = append(d.rows, rows...)
 		d.f.SetSession(after)
 	}
-	return nil
 }
 
 // withReady returns the rows of the draft, with the rows that announce it to the webhooks of

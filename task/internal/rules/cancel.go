@@ -28,15 +28,14 @@ func (in Cancel) put(d *Draft) error {
 		}
 		return &task.StateError{Task: d.f.Header.Task, State: d.f.View.State(), NotCancelable: true}
 	}
-	return d.cancelAll("", in.By)
+	d.cancelAll("", in.By)
+	return nil
 }
 
 // cancelAll cancels the task with all its open calls and approvals. by is the requester; the
 // zero Principal if the server itself cancels it.
-func (d *Draft) cancelAll(why string, by auth.Principal) error {
-	if err := d.record(approval.Audit{What: approval.AuditCanceled, Reason: why, By: by}); err != nil {
-		return err
-	}
+func (d *Draft) cancelAll(why string, by auth.Principal) {
+	d.record(approval.Audit{What: approval.AuditCanceled, Reason: why, By: by})
 	says := d.f.Account()
 	canceler := ""
 	if !by.IsZero() && (by.Subject != d.f.Owner.Subject || by.Tenant != d.f.Owner.Tenant) {
@@ -48,7 +47,7 @@ func (d *Draft) cancelAll(why string, by auth.Principal) error {
 	if canceler+why != "" {
 		says = append([]string{"The task was canceled" + canceler + why + "."}, says...)
 	}
-	return d.endAll(a2a.TaskStateCanceled, strings.Join(says, "\n"))
+	d.endAll(a2a.TaskStateCanceled, strings.Join(says, "\n"))
 }
 
 // Fail is the [Input] that ends a task that cannot continue: better failed than working
@@ -60,19 +59,16 @@ func (in Fail) put(d *Draft) error {
 		return ErrNoChange
 	}
 	why := visible.Shorten(in.Cause.Error(), fold.MaxProblem)
-	if err := d.fault(why); err != nil {
-		return err
-	}
+	d.fault(why)
 	says := append([]string{"The task failed: " + why}, d.f.Account()...)
-	return d.endAll(a2a.TaskStateFailed, strings.Join(says, "\n"))
+	d.endAll(a2a.TaskStateFailed, strings.Join(says, "\n"))
+	return nil
 }
 
 // endAll ends the task in a state, with all its open calls and approvals. The fence cuts off
 // the instance that runs it. says, if not empty, is the message of the status.
-func (d *Draft) endAll(state a2a.TaskState, says string) error {
-	if err := d.resolveAll(nil, approval.Canceled, approval.Resolution{Via: approval.ViaSystem, At: d.at.Now, Reason: "the task has ended"}); err != nil {
-		return err
-	}
+func (d *Draft) endAll(state a2a.TaskState, says string) {
+	d.resolveAll(nil, approval.Canceled, approval.Resolution{Via: approval.ViaSystem, At: d.at.Now, Reason: "the task has ended"})
 	if s := d.f.Step(); s != nil {
 		if s.Until != nil && !s.Done {
 			d.wake(*s.Until, stepKey(s.Step), true /* remove */)
@@ -88,13 +84,9 @@ func (d *Draft) endAll(state a2a.TaskState, says string) error {
 			if c.State == fold.CallRunning {
 				// Its process may be gone, or die before it has stopped the call's remote
 				// work.
-				if err := d.stopChild(c, ChildCancel{Kept: true}); err != nil {
-					return err
-				}
+				d.stopChild(c, ChildCancel{Kept: true})
 			}
-			if err := d.finish(c, ending{outcome: outcome, problem: why}); err != nil {
-				return err
-			}
+			d.finish(c, ending{outcome: outcome, problem: why})
 		}
 	}
 	d.fence = true
@@ -103,19 +95,20 @@ func (d *Draft) endAll(state a2a.TaskState, says string) error {
 	if says != "" {
 		m = d.rules.message(says)
 	}
-	return d.end(state, m)
+	d.end(state, m)
 }
 
 // stopWork is addChildCancel for a run that ended with an error while the work that it had
 // started continues.
-func (d *Draft) stopWork(c *fold.Call, in *RunEnded) error {
+func (d *Draft) stopWork(c *fold.Call, in *RunEnded) {
 	switch {
 	case !in.Stop:
-		return nil
+		return
 	case in.Suspension != nil && in.Keeps:
-		return d.stopChild(c, ChildCancel{State: in.Suspension.State})
+		d.stopChild(c, ChildCancel{State: in.Suspension.State})
+		return
 	}
-	return d.addChildCancel(c)
+	d.addChildCancel(c)
 }
 
 // CancelCall is the [Input] that cancels one call of a task; the task continues. A call that
@@ -163,53 +156,40 @@ func (d *Draft) cancelCalls(by auth.Principal, via string, names []string, recei
 		if c.Canceled {
 			continue // named twice
 		}
-		if err := d.cancelCall(by, via, c); err != nil {
-			return err
-		}
+		d.cancelCall(by, via, c)
 	}
 	return nil
 }
 
 // cancelCall cancels a call that has not ended.
-func (d *Draft) cancelCall(by auth.Principal, via string, c *fold.Call) error {
-	if err := d.record(approval.Audit{What: approval.AuditCanceled, Call: c.ID, Tool: c.Tool, By: by, Via: via, Reason: canceledCall}); err != nil {
-		return err
-	}
-	if err := d.add(event.KindCallCancel, &event.CallCancel{Call: c.ID, By: by, Via: via}); err != nil {
-		return err
-	}
+func (d *Draft) cancelCall(by auth.Principal, via string, c *fold.Call) {
+	d.record(approval.Audit{What: approval.AuditCanceled, Call: c.ID, Tool: c.Tool, By: by, Via: via, Reason: canceledCall})
+	d.add(event.KindCallCancel, &event.CallCancel{Call: c.ID, By: by, Via: via})
 	d.settles = true // a cancel does not wait for a turn
-	if err := d.resolveAll(c, approval.Canceled, approval.Resolution{By: by, Via: via, At: d.at.Now, Reason: canceledCall}); err != nil {
-		return err
-	}
+	d.resolveAll(c, approval.Canceled, approval.Resolution{By: by, Via: via, At: d.at.Now, Reason: canceledCall})
 	if c.State == fold.CallRunning || c.State == fold.CallDone {
-		return nil // its run is told to stop; the end of the run ends the call
+		return // its run is told to stop; the end of the run ends the call
 	}
-	return d.endCanceled(c, "", nil)
+	d.endCanceled(c, "", nil)
 }
 
 // ranCanceled ends a canceled call with the end of its run, which returned no result. Work
 // that it has running elsewhere is stopped.
-func (d *Draft) ranCanceled(c *fold.Call, in *RunEnded) error {
+func (d *Draft) ranCanceled(c *fold.Call, in *RunEnded) {
 	switch {
 	case in.NoEffect && c.Attempt == 1 && c.Repeats == 0 && c.Suspended == 0 && !c.Checkpoint: // its only run
-		return d.finish(c, ending{outcome: task.OutcomeCanceled, problem: fmt.Sprintf("%s: %v", canceledCall, in.Err), delta: in.Delta, actions: in.Actions})
+		d.finish(c, ending{outcome: task.OutcomeCanceled, problem: fmt.Sprintf("%s: %v", canceledCall, in.Err), delta: in.Delta, actions: in.Actions})
+		return
 	case in.Stop:
-		if err := d.stopWork(c, in); err != nil {
-			return err
-		}
+		d.stopWork(c, in)
 	case in.Suspension != nil && in.Suspension.State != nil:
-		if err := d.stopChild(c, ChildCancel{State: in.Suspension.State}); err != nil {
-			return err
-		}
+		d.stopChild(c, ChildCancel{State: in.Suspension.State})
 	default:
-		if err := d.addChildCancel(c); err != nil {
-			return err
-		}
+		d.addChildCancel(c)
 	}
 	why := ""
 	if err := errors.Join(in.GivenUp, in.Err); err != nil {
 		why = err.Error()
 	}
-	return d.endCanceled(c, why, in.Actions)
+	d.endCanceled(c, why, in.Actions)
 }

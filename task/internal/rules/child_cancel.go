@@ -32,31 +32,31 @@ const (
 )
 
 // addChildCancel adds due work that cancels the remote work of a call.
-func (d *Draft) addChildCancel(c *fold.Call) error {
+func (d *Draft) addChildCancel(c *fold.Call) {
 	state, kept := d.f.Kept(c.ID)
 	if !kept {
-		return nil
+		return
 	}
-	return d.stopChild(c, ChildCancel{State: state})
+	d.stopChild(c, ChildCancel{State: state})
 }
 
 // stopChild adds due work that cancels the remote work of a call, with the state in p.
-func (d *Draft) stopChild(c *fold.Call, p ChildCancel) error {
+func (d *Draft) stopChild(c *fold.Call, p ChildCancel) {
 	if !hasChildren(d.basis, c) {
-		return nil
+		return
 	}
 	p.Tool, p.Call = c.Tool, c.ID
-	return d.cancelLater(p, 0)
+	d.cancelLater(p, 0)
 }
 
 // cancelLater adds due work that cancels the remote work of a call after a pause.
-func (d *Draft) cancelLater(p ChildCancel, pause time.Duration) error {
+func (d *Draft) cancelLater(p ChildCancel, pause time.Duration) {
 	payload, err := json.Marshal(p)
 	if err != nil {
-		return fmt.Errorf("encode child cancel: %w", err)
+		d.fail(fmt.Errorf("encode child cancel: %w", err))
+		return
 	}
 	d.due = append(d.due, store.DueChange{Time: store.MillisOf(d.at.Now.Add(pause)), Kind: task.DueChildCancel, Key: []byte(p.Call), Payload: payload})
-	return nil
 }
 
 // ChildCancelResult is the result of due work of kind [task.DueChildCancel].
@@ -72,8 +72,9 @@ func (in ChildCancelResult) put(d *Draft) error {
 	if err := json.Unmarshal(in.Row.Payload, &p); err != nil {
 		return fmt.Errorf("decode child cancel: %w", err)
 	}
-	if err := d.drop(in.Row); err != nil || in.Nothing {
-		return err
+	d.drop(in.Row)
+	if in.Nothing {
+		return nil
 	}
 	pause := time.Second << (p.Try + 1)
 	if p.Down++; in.Unreachable {
@@ -83,12 +84,14 @@ func (in ChildCancelResult) put(d *Draft) error {
 		p.Down = 0
 	}
 	if in.Failed != nil && p.Try < childTries && p.Down < childDown {
-		return d.cancelLater(p, pause)
+		d.cancelLater(p, pause)
+		return nil
 	}
 	entry := approval.Audit{What: approval.AuditCanceled, Call: p.Call, Tool: p.Tool}
 	if in.Failed != nil {
 		c := d.f.Call(p.Call)
 		entry.Reason = "gave up canceling its remote work: " + redacted(c == nil || hides(d.basis, c), in.Failed).Error()
 	}
-	return d.record(entry)
+	d.record(entry)
+	return nil
 }

@@ -20,32 +20,33 @@ type Expiry struct{ Row store.Due }
 func (in Expiry) put(d *Draft) error {
 	a := d.f.Approval(string(in.Row.Key))
 	if a == nil || a.State != approval.Pending || a.Deadline == nil || store.MillisOf(*a.Deadline) != in.Row.Time {
-		return d.drop(in.Row)
+		d.drop(in.Row)
+		return nil
 	}
 	if !expires(d.basis, a) {
 		return ErrNotYet
 	}
-	_, err := d.expire(a)
-	return err
+	d.expire(a)
+	return nil
 }
 
 // expire ends an approval whose deadline has passed, or keeps it without a deadline. ended
 // reports whether the task has ended with it.
-func (d *Draft) expire(a *fold.Approval) (ended bool, err error) {
+func (d *Draft) expire(a *fold.Approval) (ended bool) {
 	due, passed := removed(expiry(&a.Approval)), a.Deadline
 	state, resolution, kept := approval.Expire(&a.Approval, d.at.Now)
 	if kept {
 		d.settles, d.kept = true, true
 		d.due = append(d.due, due)
-		return false, d.changed(a, event.KindKept, &event.ApprovalKept{ID: a.ID, At: d.at.Now}, approval.Audit{What: approval.AuditKept, Deadline: passed})
+		d.changed(a, event.KindKept, &event.ApprovalKept{ID: a.ID, At: d.at.Now}, approval.Audit{What: approval.AuditKept, Deadline: passed})
+		return false
 	}
-	if err := d.resolve(a, state, resolution); err != nil {
-		return false, err
-	}
+	d.resolve(a, state, resolution)
 	if a.Terms.OnExpiry == approval.ExpiryCancels {
-		return true, d.cancelAll("nobody answered in time", auth.Principal{})
+		d.cancelAll("nobody answered in time", auth.Principal{})
+		return true
 	}
-	return false, nil
+	return false
 }
 
 // Waiting is the [Input] of a due row of kind [task.DueEscalate] or [task.DueRemind]: an approval
@@ -58,7 +59,8 @@ func (in Waiting) put(d *Draft) error {
 	mine := func(due store.DueChange) bool { return due.Kind == in.Row.Kind && due.Time == in.Row.Time }
 	if a == nil || a.State != approval.Pending || !slices.ContainsFunc(reminders(&a.Approval), mine) {
 		d.quiet = true
-		return d.drop(in.Row)
+		d.drop(in.Row)
+		return nil
 	}
 	if d.at.millis() < in.Row.Time {
 		return ErrNotYet
@@ -67,50 +69,45 @@ func (in Waiting) put(d *Draft) error {
 		if !expires(d.basis, a) {
 			return ErrNotYet // its call may end without the answer
 		}
-		if _, err := d.expire(a); err != nil || a.State != approval.Pending {
-			return err
+		if d.expire(a); a.State != approval.Pending {
+			return nil
 		}
 	} else {
 		d.quiet = true
 	}
 	if at := a.EscalateAt(); !at.IsZero() && !d.at.Now.Before(at) {
-		if err := d.escalate(a); err != nil {
-			return err
-		}
+		d.escalate(a)
 	}
 	if at := a.RemindAt(); !at.IsZero() && !d.at.Now.Before(at) {
-		return d.remind(a)
+		d.remind(a)
+		return nil
 	}
 	return nil
 }
 
 // escalate asks further people about an approval, once.
-func (d *Draft) escalate(a *fold.Approval) error {
+func (d *Draft) escalate(a *fold.Approval) {
 	due, now, at, before := removed(escalation(&a.Approval)), a.Approval, d.at.millis().Time(), a.Waits
 	now.Escalated = &at
 	e := &event.ApprovalEscalated{ID: a.ID, At: at, Waits: now.WaitsFor(client(d.basis))}
-	if err := d.tellAgain(a, due, event.KindEscalated, e, approval.AuditEscalated, task.NotifyEscalated); err != nil {
-		return err
-	}
+	d.tellAgain(a, due, event.KindEscalated, e, approval.AuditEscalated, task.NotifyEscalated)
 	if more := len(a.Terms.Escalate.AddRoles) > 0 && a.Away() && roomToRepeat(d.basis); e.Waits == before && !more {
-		return nil
+		return
 	}
 	d.quiet = false // the client is told, and for whom it waits
-	return d.tellParked()
+	d.tellParked()
 }
 
 // remind tells the routes of an approval again that it is pending, once.
-func (d *Draft) remind(a *fold.Approval) error {
+func (d *Draft) remind(a *fold.Approval) {
 	due := removed(reminder(&a.Approval))
-	return d.tellAgain(a, due, event.KindReminded, &event.ApprovalReminded{ID: a.ID, At: d.at.millis().Time()}, approval.AuditReminded, task.NotifyReminded)
+	d.tellAgain(a, due, event.KindReminded, &event.ApprovalReminded{ID: a.ID, At: d.at.millis().Time()}, approval.AuditReminded, task.NotifyReminded)
 }
 
-func (d *Draft) tellAgain(a *fold.Approval, due store.DueChange, kind string, e any, what approval.AuditEvent, tell string) error {
+func (d *Draft) tellAgain(a *fold.Approval, due store.DueChange, kind string, e any, what approval.AuditEvent, tell string) {
 	d.due = append(d.due, due)
-	if err := d.changed(a, kind, e, approval.Audit{What: what}); err != nil {
-		return err
-	}
-	return d.announce(&a.Approval, tell)
+	d.changed(a, kind, e, approval.Audit{What: what})
+	d.announce(&a.Approval, tell)
 }
 
 // The bounds of an [Extend]. Each extension repeats the whole question to the client.
@@ -167,13 +164,9 @@ func (in Extend) put(d *Draft) error {
 	}
 	before := removed(expiry(&a.Approval))
 	e := &event.ApprovalExtended{ID: a.ID, Until: until, At: d.at.Now, By: in.By}
-	if err := d.changed(a, event.KindExtended, e, approval.Audit{What: approval.AuditExtended, By: in.By, Via: in.Via}); err != nil {
-		return err
-	}
+	d.changed(a, event.KindExtended, e, approval.Audit{What: approval.AuditExtended, By: in.By, Via: in.Via})
 	d.due = append(d.due, before, expiry(&a.Approval))
-	if err := d.tellParked(); err != nil {
-		return err
-	}
+	d.tellParked()
 	if n := d.size(); n > room {
 		return task.Invalid("until", "cannot be written: it takes %d bytes, and the log of the task has room for %d more beside decisions and results; decide the approval now", n, max(room, 0))
 	}

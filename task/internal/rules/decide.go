@@ -54,26 +54,19 @@ func (in Refresh) put(d *Draft) error {
 		switch {
 		case p.State != approval.Pending: // superseded with an approval before it
 		case expires(d.basis, p):
-			ended, err := d.expire(p)
-			if err != nil || ended {
-				return err
+			if d.expire(p) {
+				return nil
 			}
 		case abandoned(d.basis, a):
-			if err := d.supersede(p, notHeld); err != nil {
-				return err
-			}
+			d.supersede(p, notHeld)
 		default:
 			l := lookOf(d.basis, a)
-			var err error
 			switch {
 			case l.trouble != nil:
 			case outdated(d.basis, a, &l):
-				err = d.replace(p, l)
+				d.replace(p, l)
 			case in.Denied:
-				err = d.endDenied(p, l)
-			}
-			if err != nil {
-				return err
+				d.endDenied(p, l)
 			}
 		}
 	}
@@ -85,7 +78,7 @@ func (in Refresh) put(d *Draft) error {
 
 // replace supersedes an approval that is outdated, and checks the arguments and the policy again. The
 // question of a tool is asked again by the tool, which is entered without an answer.
-func (d *Draft) replace(a *fold.Approval, l look) error {
+func (d *Draft) replace(a *fold.Approval, l look) {
 	c, why := d.f.Call(a.Call), "another version of the server has asked it"
 	if gone := withdrawn(d.basis, &a.Approval); gone != "" {
 		why = gone
@@ -93,44 +86,47 @@ func (d *Draft) replace(a *fold.Approval, l look) error {
 	if l.differs(&a.Approval) {
 		why = "the tool has changed since it was asked"
 	}
-	if err := d.supersede(a, why); err != nil || a.Ask != "" {
-		return err
+	d.supersede(a, why)
+	if a.Ask != "" {
+		return
 	}
 	if a.Kind == approval.KindOutcome {
 		x := validated(d.basis, c, l)
 		if x.invalid != nil {
-			return d.notRun(c, ending{outcome: task.OutcomeInvalid, problem: x.invalid.Error()})
+			d.notRun(c, ending{outcome: task.OutcomeInvalid, problem: x.invalid.Error()})
+			return
 		}
 		x.changed, x.supersedes = l.differs(&a.Approval), a.ID
-		return d.askOutcome(c, &x)
+		d.askOutcome(c, &x)
+		return
 	}
 	x := examine(d.basis, c, l, c.Args, false /* open */)
 	switch {
 	case x.invalid != nil:
-		return d.notRun(c, ending{outcome: task.OutcomeInvalid, problem: x.invalid.Error()})
+		d.notRun(c, ending{outcome: task.OutcomeInvalid, problem: x.invalid.Error()})
+		return
 	case x.verdict.Action == approval.ActionDeny:
-		return d.deny(c, &x)
+		d.deny(c, &x)
+		return
 	}
-	return d.askAgain(c, &x, a)
+	d.askAgain(c, &x, a)
 }
 
 // endDenied ends an approval, and its call, if the call has not begun and a gate denies it whose condition
 // does not fail. Everything else that is denied stays pending, and is stopped when it would run: a
 // condition that fails may be a mistake, and what has run is better asked about.
-func (d *Draft) endDenied(a *fold.Approval, l look) error {
+func (d *Draft) endDenied(a *fold.Approval, l look) {
 	c := d.f.Call(a.Call)
 	if a.Kind != approval.KindCall || c.Attempt > 0 || c.Cause != "" {
-		return nil
+		return
 	}
 	x := judged(d.basis, c, l)
 	if !x.verdict.Firm {
-		return nil // a call that is invalid ends when it would run
+		return // a call that is invalid ends when it would run
 	}
 	why := fmt.Sprintf("the gate %s does not allow this call any more", visible.Quote(x.verdict.Terms.Gate, 80)) // without its hint, which may have arguments
-	if err := d.resolve(a, approval.Canceled, approval.Resolution{Via: approval.ViaPolicy, At: d.at.Now, Reason: why}); err != nil {
-		return err
-	}
-	return d.deny(c, &x)
+	d.resolve(a, approval.Canceled, approval.Resolution{Via: approval.ViaPolicy, At: d.at.Now, Reason: why})
+	d.deny(c, &x)
 }
 
 // decide puts decisions into a draft. received, if not nil, is the message that contained
@@ -217,11 +213,13 @@ func (d *Draft) decide(in Decisions, received *event.MessageReceived) error {
 		}
 	}
 	if len(cancel) > 0 {
-		return d.cancelAll(strings.Join(cancel, "; "), in.By)
+		d.cancelAll(strings.Join(cancel, "; "), in.By)
+		return nil
 	}
 	if len(d.resolved) == 0 && d.f.Header.Phase == store.Parked { // votes that start nothing
 		d.phase = store.Parked
-		return d.tellVotes(waitingState(d.basis, d.f.Pending()), d.f.Pending())
+		d.tellVotes(waitingState(d.basis, d.f.Pending()), d.f.Pending())
+		return nil
 	}
 	return nil
 }
@@ -252,7 +250,8 @@ func (d *Draft) decideOn(in Decisions, x *approval.Matched, edit *examined) (can
 	}
 	if answer.Type == approval.Edit && (a.Terms.FourEyes || edit.verdict.Action == approval.ActionAsk && !edit.verdict.Terms.Same(a.Terms)) {
 		// The rules demand another person, or something else of the edited call: a new approval is requested.
-		return "", d.askEdited(in, a, answer, edit)
+		d.askEdited(in, a, answer, edit)
+		return "", nil
 	}
 	state, r := a.Resolve(answer, in.By, in.Via, d.at.Now)
 	if answer.Grant != nil {
@@ -265,9 +264,7 @@ func (d *Draft) decideOn(in Decisions, x *approval.Matched, edit *examined) (can
 			return "", editError(&a.Approval, err)
 		}
 	}
-	if err := d.resolve(a, state, r); err != nil {
-		return "", err
-	}
+	d.resolve(a, state, r)
 	switch {
 	case answer.Type == approval.Cancel:
 		return because("a decision canceled the task", answer.Reason), nil
@@ -275,9 +272,7 @@ func (d *Draft) decideOn(in Decisions, x *approval.Matched, edit *examined) (can
 		return "", nil
 	}
 	if c := d.f.Call(a.Call); c.State == fold.CallDecided {
-		if err := d.rejected(c, a); err != nil {
-			return "", err
-		}
+		d.rejected(c, a)
 	}
 	what := "was rejected"
 	if a.Kind == approval.KindOutcome {
@@ -318,23 +313,24 @@ func (d *Draft) voteOn(in Decisions, a *fold.Approval, answer approval.Decision,
 		if open { // else others vote anew
 			edit.editor = &voter
 		}
-		return true, d.askEdited(in, a, answer, edit)
+		d.askEdited(in, a, answer, edit)
+		return true, nil
 	}
 	now := a.Approval
 	now.Votes = append(slices.Clone(a.Votes), vote)
-	if err := d.add(event.KindVoted, &event.ApprovalVoted{ID: a.ID, Vote: vote, Waits: now.WaitsFor(client(d.basis))}); err != nil {
-		return false, err
-	}
+	d.add(event.KindVoted, &event.ApprovalVoted{ID: a.ID, Vote: vote, Waits: now.WaitsFor(client(d.basis))})
 	d.voted, d.settles = true, true
-	if err := d.recordVote(&a.Approval, &vote); err != nil || askedNow(d.basis, &a.Approval).Met(digest) {
-		return false, err
+	d.recordVote(&a.Approval, &vote)
+	if askedNow(d.basis, &a.Approval).Met(digest) {
+		return false, nil
 	}
-	return true, d.putApproval(a)
+	d.putApproval(a)
+	return true, nil
 }
 
 // askEdited asks for a new approval of a call with edited arguments, on the terms of the call if no
 // gate asks about the edited call. Four eyes stay in any case: the author of the edit is a requester.
-func (d *Draft) askEdited(in Decisions, a *fold.Approval, answer approval.Decision, edit *examined) error {
+func (d *Draft) askEdited(in Decisions, a *fold.Approval, answer approval.Decision, edit *examined) {
 	switch {
 	case edit.verdict.Action == approval.ActionAsk && a.Terms.FourEyes:
 		edit.verdict.Terms.FourEyes, edit.verdict.Terms.Grants = true, nil
@@ -345,10 +341,8 @@ func (d *Draft) askEdited(in Decisions, a *fold.Approval, answer approval.Decisi
 	if answer.Reason != "" {
 		r.Reason += ": " + answer.Reason // whole, for decisionOn
 	}
-	if err := d.resolve(a, approval.Superseded, r); err != nil {
-		return err
-	}
-	return d.askCall(d.f.Call(a.Call), edit, a.ID)
+	d.resolve(a, approval.Superseded, r)
+	d.askCall(d.f.Call(a.Call), edit, a.ID)
 }
 
 // because appends the reason, if any, to what, the description of an action.

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -50,7 +51,7 @@ func On(r *Rules, at At, f *fold.Fold, in ...Input) (d *Draft, err error) {
 		if _, settles := i.(Restored); f.Unsettled && !settles {
 			return d, unsettled(f.Header.Task)
 		}
-		if err := i.put(d); err != nil {
+		if err := cmp.Or(i.put(d), d.err); err != nil {
 			return d, err
 		}
 	}
@@ -92,10 +93,11 @@ func Create(r *Rules, at At, n New) (d *Draft, err error) {
 	}
 	f.Messages[0].Decoded = kept
 	d.keepMailbox(n.Context.Owner().Email)
-	if err = d.task(a2a.TaskStateSubmitted); err == nil && n.Webhook != nil {
+	d.task(a2a.TaskStateSubmitted)
+	if n.Webhook != nil {
 		err = d.setWebhook(n.Webhook, 0)
 	}
-	return d, err
+	return d, cmp.Or(d.err, err)
 }
 
 // inTask is inTask for the message, with the tasks that it refers to.

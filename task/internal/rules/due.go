@@ -39,9 +39,8 @@ func (d *Draft) unretry(c *fold.Call) {
 }
 
 // drop removes a due row that is no longer needed.
-func (d *Draft) drop(row store.Due) error {
+func (d *Draft) drop(row store.Due) {
 	d.due = append(d.due, store.DueChange{Time: row.Time, Kind: row.Kind, Key: row.Key, Delete: true})
-	return nil
 }
 
 // removed is the change that removes a due row.

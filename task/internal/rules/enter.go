@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -63,49 +64,58 @@ func (e *Execution) Logged(p any) any {
 // if the policy allows it now, or a grant covers it, and it was not planned before a restoration.
 // If it was rejected earlier in the task, it is rejected again. In all cases the arguments must be
 // valid against the current schema.
-func (d *Draft) mayEnter(c *fold.Call, l look, entering int) (*Execution, error) {
+func (d *Draft) mayEnter(c *fold.Call, l look, entering int) *Execution {
 	first := c.State == fold.CallPlanned && (!c.Restored || approvalOf(d.basis, c) == nil)
 	x := examine(d.basis, c, l, c.Args, first)
 	grant, audited := d.f.Granted(c), len(d.audited)
 	var standing *usedGrant
 	switch {
 	case x.trouble != nil:
-		return nil, d.postpone(c, x.trouble)
+		d.postpone(c, x.trouble)
+		return nil
 	case x.invalid != nil:
-		return nil, d.notRun(c, ending{outcome: task.OutcomeInvalid, problem: x.invalid.Error()})
+		d.notRun(c, ending{outcome: task.OutcomeInvalid, problem: x.invalid.Error()})
+		return nil
 	case x.verdict.Action == approval.ActionDeny:
-		return nil, d.deny(c, &x)
+		d.deny(c, &x)
+		return nil
 	case grant == nil && mustAsk(d.basis, c, &x):
 		if hasRun(d.basis, c, &x) {
-			return nil, d.askOutcome(c, &x)
+			d.askOutcome(c, &x)
+			return nil
 		}
 		if before := rejectedBefore(d.basis, c, &x); before != nil {
-			err := d.rejectedAgain(c, before)
+			d.rejectedAgain(c, before)
 			d.follows(audited, x.said())
-			return nil, err
+			return nil
 		}
 		if standing, x.lapsed = standingGrant(d.basis, c, &x); standing == nil {
-			err := d.askCall(c, &x, "")
+			d.askCall(c, &x, "")
 			d.follows(audited, x.said())
-			return nil, err
+			return nil
 		}
 		if err := tool.Unreachable(x.entry.Tool); err != nil {
-			return nil, d.postpone(c, err)
+			d.postpone(c, err)
+			return nil
 		}
 	case grant != nil:
 		same, err := bound(d.basis, grant, &x.checked)
 		if err != nil {
-			return nil, d.notRun(c, ending{outcome: task.OutcomeInvalid, problem: err.Error()})
+			d.notRun(c, ending{outcome: task.OutcomeInvalid, problem: err.Error()})
+			return nil
 		}
 		if !same {
-			return nil, d.askAgain(c, &x, grant)
+			d.askAgain(c, &x, grant)
+			return nil
 		}
 		if err := tool.Unreachable(x.entry.Tool); err != nil {
-			return nil, d.postpone(c, err) // it would fail, and a person has approved it
+			d.postpone(c, err)
+			return nil // it would fail, and a person has approved it
 		}
 		if decided := grant.Resolution.At; c.State == fold.CallDecided && c.Since != nil && d.at.Now.Sub(decided) > maxApproved {
 			x.lapsed = lapsed(decided)
-			return nil, d.askAgain(c, &x, grant)
+			d.askAgain(c, &x, grant)
+			return nil
 		}
 	}
 	for _, ask := range c.Asks { // the tool has not got the answers yet
@@ -115,14 +125,16 @@ func (d *Draft) mayEnter(c *fold.Call, l look, entering int) (*Execution, error)
 		}
 		if decided := a.Resolution.At; d.at.Now.Sub(decided) > maxApproved && d.at.Now.Sub(*c.Since) > maxApproved {
 			x.lapsed = lapsed(decided)
-			return nil, d.askAgain(c, &x, a)
+			d.askAgain(c, &x, a)
+			return nil
 		}
 	}
 	if running := d.f.Busy() + entering; !roomToRun(d.basis, running) {
 		if running > 0 {
-			return nil, nil // a call that ends gives its room back, and then this call is examined again
+			return nil // a call that ends gives its room back, and then this call is examined again
 		}
-		return nil, d.notRun(c, ending{outcome: task.OutcomeError, problem: "the task's log is full: there is no room for the call's outcome, so it was not run"})
+		d.notRun(c, ending{outcome: task.OutcomeError, problem: "the task's log is full: there is no room for the call's outcome, so it was not run"})
+		return nil
 	}
 	e := newExecution(d.basis, c, &x)
 	e.Approval = tool.Approval{ID: d.f.View.IDs().Task + "." + c.ID, By: []string{tool.ByPolicy}}
@@ -138,7 +150,7 @@ func (d *Draft) mayEnter(c *fold.Call, l look, entering int) (*Execution, error)
 	if first && grant == nil {
 		e.verdict = x.said()
 	}
-	return e, nil
+	return e
 }
 
 // lapsed returns why what was approved at decided is asked about again.
@@ -148,10 +160,11 @@ func lapsed(decided time.Time) string {
 
 // askAgain asks again about a call that differs from the approved or shown call, or was approved too
 // long ago.
-func (d *Draft) askAgain(c *fold.Call, x *examined, old *fold.Approval) error {
+func (d *Draft) askAgain(c *fold.Call, x *examined, old *fold.Approval) {
 	if hasRun(d.basis, c, x) {
 		x.changed = true
-		return d.askOutcome(c, x)
+		d.askOutcome(c, x)
+		return
 	}
 	if x.verdict.Action == approval.ActionAsk {
 		keepTerms(old, &x.verdict)
@@ -169,7 +182,7 @@ func (d *Draft) askAgain(c *fold.Call, x *examined, old *fold.Approval) error {
 			x.verdict.Hint = fmt.Sprintf("The tool %s has changed since it was decided to run this call again. May it run now?", c.Tool)
 		}
 	}
-	return d.askCall(c, x, old.ID)
+	d.askCall(c, x, old.ID)
 }
 
 // newExecution builds the entry of a call.
@@ -304,7 +317,7 @@ func answerOf(a *fold.Approval) tool.Answer {
 }
 
 // start writes that a call starts; its tool runs once that is durable.
-func (d *Draft) start(c *fold.Call, e *Execution, attempt int) (err error) {
+func (d *Draft) start(c *fold.Call, e *Execution, attempt int) {
 	e.Attempt, e.Allowed = attempt, attempt != c.Attempt
 	started := &event.CallStarted{Call: c.ID, Attempt: attempt, Tool: e.checked.entry.Digest}
 	started.Safe = repeatable(e.Tool) && (e.Allowed || c.Safe)
@@ -317,38 +330,29 @@ func (d *Draft) start(c *fold.Call, e *Execution, attempt int) (err error) {
 	}
 	if e.standing != nil {
 		started.Grant = e.standing.ID
-		if started.Digest, err = callDigest(d.basis, &e.checked); err != nil {
-			return err
-		}
-		if err := useGrant(d.basis, e.standing, c); err != nil {
-			return err
-		}
+		var err error
+		started.Digest, err = callDigest(d.basis, &e.checked)
+		d.fail(cmp.Or(err, useGrant(d.basis, e.standing, c)))
 	}
 	d.unretry(c)
-	if err := d.add(event.KindStarted, started); err != nil {
-		return err
-	}
-	return d.launched(c, e, grant)
+	d.add(event.KindStarted, started)
+	d.launched(c, e, grant)
 }
 
 // resume writes that a suspended call is entered again.
-func (d *Draft) resume(c *fold.Call, e *Execution) error {
+func (d *Draft) resume(c *fold.Call, e *Execution) {
 	d.unwake(c)
 	d.unretry(c)
 	if e.standing != nil {
-		if err := useGrant(d.basis, e.standing, c); err != nil {
-			return err
-		}
+		d.fail(useGrant(d.basis, e.standing, c))
 	}
 	resumed := &event.CallResumed{Call: c.ID, N: c.Suspended, Tool: e.checked.entry.Digest, Safe: c.Safe && repeatable(e.Tool)}
-	if err := d.add(event.KindResumed, resumed); err != nil {
-		return err
-	}
-	return d.launched(c, e, d.f.Granted(c))
+	d.add(event.KindResumed, resumed)
+	d.launched(c, e, d.f.Granted(c))
 }
 
 // launched adds an entry to the draft's launches.
-func (d *Draft) launched(c *fold.Call, e *Execution, grant *fold.Approval) error {
+func (d *Draft) launched(c *fold.Call, e *Execution, grant *fold.Approval) {
 	d.launch = append(d.launch, e)
 	a := approval.Audit{What: approval.AuditStarted, Call: c.ID, Tool: c.Tool, Attempt: c.Attempt}
 	if grant != nil {
@@ -356,29 +360,28 @@ func (d *Draft) launched(c *fold.Call, e *Execution, grant *fold.Approval) error
 	}
 	if e.standing != nil {
 		var err error
-		if a.Digest, err = callDigest(d.basis, &e.checked); err != nil {
-			return err
-		}
+		a.Digest, err = callDigest(d.basis, &e.checked)
+		d.fail(err)
 		a.Grant, a.Gate = e.standing.ID, e.standing.Gate
 	}
 	audited := len(d.audited)
-	err := d.record(a)
+	d.record(a)
 	d.follows(audited, e.verdict)
-	return err
 }
 
 // enterCall writes that a planned or decided call is entered.
-func (d *Draft) enterCall(c *fold.Call, e *Execution) error {
+func (d *Draft) enterCall(c *fold.Call, e *Execution) {
 	if c.Paused {
-		return d.resume(c, e)
+		d.resume(c, e)
+		return
 	}
-	return d.start(c, e, c.Attempt+1)
+	d.start(c, e, c.Attempt+1)
 }
 
 // askCall requests approval of a call as it was examined. If an earlier run of it may have
 // had an effect, the question says so. The arguments of a call that
 // was entered before are in use, so they can no longer be edited.
-func (d *Draft) askCall(c *fold.Call, x *examined, supersedes string) error {
+func (d *Draft) askCall(c *fold.Call, x *examined, supersedes string) {
 	a := &approval.Approval{
 		Kind: approval.KindCall, Args: x.raw, Hint: x.verdict.Hint, Terms: x.verdict.Terms, Gates: x.verdict.Gates, Supersedes: supersedes,
 	}
@@ -398,7 +401,7 @@ func (d *Draft) askCall(c *fold.Call, x *examined, supersedes string) error {
 	}
 	notes = append(notes, afterResults(d.basis, c), x.verdict.Notes)
 	a.Notes = strings.Join(slices.DeleteFunc(notes, func(n string) bool { return n == "" }), " ")
-	return d.request(c, x, a)
+	d.request(c, x, a)
 }
 
 // maxAfter bounds how many results a question names.
@@ -440,9 +443,10 @@ func withoutEdit(t approval.Terms) []approval.DecisionType {
 
 // request asks for the approval a of a call, of any kind. If the question cannot be
 // shown, the call ends with the reason.
-func (d *Draft) request(c *fold.Call, x *examined, a *approval.Approval) error {
+func (d *Draft) request(c *fold.Call, x *examined, a *approval.Approval) {
 	if err := fill(d.basis, c, x, a); err != nil {
-		return d.notRun(c, ending{outcome: task.OutcomeInvalid, problem: err.Error()})
+		d.notRun(c, ending{outcome: task.OutcomeInvalid, problem: err.Error()})
+		return
 	}
 	if x.editor != nil {
 		if v := a.NewVote(*x.editor, a.Digest, a.Args, "", d.at.Now); len(v.Meets) > 0 { // a is not escalated yet
@@ -451,10 +455,11 @@ func (d *Draft) request(c *fold.Call, x *examined, a *approval.Approval) error {
 		}
 	}
 	if err := fits(d.basis, a); err != nil {
-		return d.notRun(c, ending{outcome: task.OutcomeError, problem: err.Error()})
+		d.notRun(c, ending{outcome: task.OutcomeError, problem: err.Error()})
+		return
 	}
 	d.unretry(c) // its tool can be reached
-	return d.ask(a)
+	d.ask(a)
 }
 
 // whyUnknown returns why the outcome of a call is unknown, without the words of its tool if it hides
@@ -467,7 +472,7 @@ func whyUnknown(cause event.Cause, why string, hides bool) string {
 }
 
 // askOutcome asks a person for the outcome of a call, on the terms of its own approval.
-func (d *Draft) askOutcome(c *fold.Call, x *examined) error {
+func (d *Draft) askOutcome(c *fold.Call, x *examined) {
 	a := &approval.Approval{
 		Kind: approval.KindOutcome, Args: c.Args, Supersedes: x.supersedes,
 		Hint: approval.OutcomeHint(c.Tool, whyUnknown(c.Cause, c.Why, masks(d.basis, c))),
@@ -480,17 +485,17 @@ func (d *Draft) askOutcome(c *fold.Call, x *examined) error {
 		a.Terms = old.Terms.Both(a.Terms)
 	}
 	if err := fill(d.basis, c, x, a); err != nil {
-		return d.notRun(c, ending{outcome: task.OutcomeInvalid, problem: err.Error()})
+		d.notRun(c, ending{outcome: task.OutcomeInvalid, problem: err.Error()})
+		return
 	}
 	// It is unknown, too, whether the tool still needs answers to its questions.
-	if err := d.closeAsks(c, "the outcome of the call is unknown"); err != nil {
-		return err
-	}
+	d.closeAsks(c, "the outcome of the call is unknown")
 	if err := fits(d.basis, a); err != nil {
-		return d.finish(c, ending{outcome: task.OutcomeUnknown, problem: fmt.Sprintf("the result of the call is unknown: %s; and nobody can be asked: %v", c.Why, err)})
+		d.finish(c, ending{outcome: task.OutcomeUnknown, problem: fmt.Sprintf("the result of the call is unknown: %s; and nobody can be asked: %v", c.Why, err)})
+		return
 	}
 	d.unretry(c) // its tool can be reached
-	return d.ask(a)
+	d.ask(a)
 }
 
 // checkEdit validates edited arguments and checks them against the policy. l is the look that

@@ -25,7 +25,7 @@ type ending struct {
 }
 
 // finish ends a call.
-func (d *Draft) finish(c *fold.Call, e ending) error {
+func (d *Draft) finish(c *fold.Call, e ending) {
 	problem := visible.Shorten(visible.Text(e.problem), fold.MaxProblem)
 	d.unwake(c)
 	d.unretry(c)
@@ -34,20 +34,12 @@ func (d *Draft) finish(c *fold.Call, e ending) error {
 		name = grant.ID // it was run again under this approval
 	}
 	if c.State != fold.CallRunning { // else it is canceled through its context
-		if err := d.addChildCancel(c); err != nil {
-			return err
-		}
+		d.addChildCancel(c)
 	}
-	if err := d.add(event.KindFinished, &event.CallFinished{Call: c.ID, Outcome: e.outcome, Result: e.result, Error: problem, Delta: e.delta, Actions: e.actions}); err != nil {
-		return err
-	}
-	if err := d.share(e.delta); err != nil {
-		return err
-	}
-	if err := d.closeAsks(c, "the call has ended"); err != nil {
-		return err
-	}
-	return d.record(approval.Audit{What: approval.AuditFinished, Call: c.ID, Tool: c.Tool, Outcome: string(e.outcome), Reason: auditedWhy(d.basis, c, e.outcome, e.gate, problem), Approval: name, Grant: c.Grant, Attempt: c.Attempt})
+	d.add(event.KindFinished, &event.CallFinished{Call: c.ID, Outcome: e.outcome, Result: e.result, Error: problem, Delta: e.delta, Actions: e.actions})
+	d.share(e.delta)
+	d.closeAsks(c, "the call has ended")
+	d.record(approval.Audit{What: approval.AuditFinished, Call: c.ID, Tool: c.Tool, Outcome: string(e.outcome), Reason: auditedWhy(d.basis, c, e.outcome, e.gate, problem), Approval: name, Grant: c.Grant, Attempt: c.Attempt})
 }
 
 // auditedWhy returns why a call has ended, for the audit. The words of tools, hooks and persons, which may
@@ -61,25 +53,24 @@ func auditedWhy(b basis, c *fold.Call, outcome task.Outcome, gate, why string) s
 }
 
 // complete gives a call its result and publishes it.
-func (d *Draft) complete(c *fold.Call, outcome task.Outcome, result json.RawMessage) error {
+func (d *Draft) complete(c *fold.Call, outcome task.Outcome, result json.RawMessage) {
 	if result = event.Compact(result); result == nil {
 		result = json.RawMessage("null")
 	}
 	d.artifact(&event.ArtifactUpdate{ID: c.ID, Name: c.Tool, Parts: event.ResultParts(result, d.rules.Limits.Result(), d.rules.Presenter.Imitates), Last: true})
-	return d.finish(c, ending{outcome: outcome, result: result})
+	d.finish(c, ending{outcome: outcome, result: result})
 }
 
 // deny ends a call that is denied as notRun does.
-func (d *Draft) deny(c *fold.Call, x *examined) error {
+func (d *Draft) deny(c *fold.Call, x *examined) {
 	audited := len(d.audited)
-	err := d.notRun(c, ending{outcome: task.OutcomeDenied, problem: x.verdict.Reason, gate: x.said().Gate})
+	d.notRun(c, ending{outcome: task.OutcomeDenied, problem: x.verdict.Reason, gate: x.said().Gate})
 	d.follows(audited, x.said())
-	return err
 }
 
 // notRun ends a call that is not run, not run again, or not continued. If an earlier run of it may have
 // had an effect, the outcome is unknown, whatever it is that keeps the call from running.
-func (d *Draft) notRun(c *fold.Call, e ending) error {
+func (d *Draft) notRun(c *fold.Call, e ending) {
 	started := "the call had started, and is not continued: "
 	if c.Cause != "" {
 		started = fmt.Sprintf("the result of the call is unknown: %s; and it is not run again: ", c.Why)
@@ -87,39 +78,41 @@ func (d *Draft) notRun(c *fold.Call, e ending) error {
 	if c.Cause != "" || c.Paused {
 		e.outcome, e.problem = task.OutcomeUnknown, started+e.problem
 	}
-	return d.finish(c, e)
+	d.finish(c, e)
 }
 
 // rejected ends a call that a person rejected, or gave up because its outcome is unknown; its
 // result says so, with the reason. Artifacts of an earlier run remain.
-func (d *Draft) rejected(c *fold.Call, a *fold.Approval) error {
+func (d *Draft) rejected(c *fold.Call, a *fold.Approval) {
 	text := rejection(a)
 	if a.Kind == approval.KindOutcome {
-		return d.finish(c, ending{outcome: task.OutcomeUnknown, problem: text})
+		d.finish(c, ending{outcome: task.OutcomeUnknown, problem: text})
+		return
 	}
-	if refused, err := d.refused(c, task.OutcomeRejected, a.Resolution.Reason); refused || err != nil {
-		return err
+	if d.refused(c, task.OutcomeRejected, a.Resolution.Reason) {
+		return
 	}
 	if c.Attempt == 0 {
 		d.artifact(&event.ArtifactUpdate{ID: c.ID, Name: c.Tool, Parts: event.TextPart(visible.Text(text)), Last: true})
 	}
-	return d.notRun(c, ending{outcome: task.OutcomeRejected, problem: text})
+	d.notRun(c, ending{outcome: task.OutcomeRejected, problem: text})
 }
 
 // refused ends a call of a [tool.DecisionTool] that was not approved with the result that the tool
 // has for that, and reports whether it did. Any other tool, and a tool that panics, has none; nor has
 // a call that has started: its outcome is unknown.
-func (d *Draft) refused(c *fold.Call, outcome task.Outcome, reason string) (bool, error) {
+func (d *Draft) refused(c *fold.Call, outcome task.Outcome, reason string) bool {
 	l := lookUp(d.basis, c)
 	if l.entry == nil || c.Attempt > 0 || !tool.IsDecision(l.entry.Tool) {
-		return false, nil
+		return false
 	}
 	result, err := refusalOf(l.entry.Tool, reason)
 	if err != nil {
 		problem(d.basis, "a tool has no result for a refusal, so its call is rejected", redact(d.basis, c, err))
-		return false, nil
+		return false
 	}
-	return true, d.complete(c, outcome, result)
+	d.complete(c, outcome, result)
+	return true
 }
 
 // refusalOf returns the result of a decision tool for a refusal. A panic is an error.
@@ -142,15 +135,11 @@ func rejection(a *fold.Approval) string {
 
 // unknown records that the outcome of a call is unknown, and closes the question that held the
 // call.
-func (d *Draft) unknown(c *fold.Call, cause event.Cause, why string) error {
-	if err := d.closeHeld(c); err != nil {
-		return err
-	}
+func (d *Draft) unknown(c *fold.Call, cause event.Cause, why string) {
+	d.closeHeld(c)
 	why = visible.Shorten(visible.Text(why), fold.MaxProblem) // a tool may have written it
-	if err := d.add(event.KindUnknown, &event.CallUnknown{Call: c.ID, Why: why, Cause: cause}); err != nil {
-		return err
-	}
-	return d.record(approval.Audit{What: approval.AuditUnknown, Call: c.ID, Tool: c.Tool, Reason: whyUnknown(cause, why, hides(d.basis, c)), Attempt: c.Attempt})
+	d.add(event.KindUnknown, &event.CallUnknown{Call: c.ID, Why: why, Cause: cause})
+	d.record(approval.Audit{What: approval.AuditUnknown, Call: c.ID, Tool: c.Tool, Reason: whyUnknown(cause, why, hides(d.basis, c)), Attempt: c.Attempt})
 }
 
 // redact returns what a tool says about a call, for questions, which people read who see masked
@@ -182,13 +171,14 @@ func unknownLate(err error) string {
 const canceledCall = "the call was canceled"
 
 // endCanceled ends a canceled call that no longer runs. why adds detail to its result.
-func (d *Draft) endCanceled(c *fold.Call, why string, actions json.RawMessage) error {
+func (d *Draft) endCanceled(c *fold.Call, why string, actions json.RawMessage) {
 	if c.Attempt == 0 {
-		return d.finish(c, ending{outcome: task.OutcomeCanceled, problem: canceledCall, actions: actions})
+		d.finish(c, ending{outcome: task.OutcomeCanceled, problem: canceledCall, actions: actions})
+		return
 	}
 	text := canceledCall + " after it had started, and its outcome is unknown"
 	if why != "" {
 		text += ": " + why
 	}
-	return d.finish(c, ending{outcome: task.OutcomeUnknown, problem: text, actions: actions})
+	d.finish(c, ending{outcome: task.OutcomeUnknown, problem: text, actions: actions})
 }

@@ -32,7 +32,8 @@ func (in Look) put(d *Draft) error {
 	switch {
 	case c == nil:
 		d.quiet = true
-		return d.drop(in.Row) // its purpose is gone
+		d.drop(in.Row)
+		return nil // its purpose is gone
 	case d.at.Now.Before(*c.Wake) || in.N != c.Suspended || !d.at.Held.IsZero():
 		return ErrNotYet
 	case in.Same || c.Looked:
@@ -41,16 +42,19 @@ func (in Look) put(d *Draft) error {
 	e := &event.CallLooked{Call: c.ID, Waits: shownWaits(d.basis, c, in.Waits)}
 	if len(in.Waits) == 0 {
 		d.force = true
-		return d.add(event.KindLooked, e)
+		d.add(event.KindLooked, e)
+		return nil
 	}
 	if slices.Equal(e.Waits, c.Waits) || openRoom(d.basis) < d.rules.Limits.Event {
 		return in.same(d, c) // a log that fills up has the first of them
 	}
-	if err := d.add(event.KindLooked, e); err != nil || d.f.Header.Phase == store.Live {
-		return err // its turn says it
+	d.add(event.KindLooked, e)
+	if d.f.Header.Phase == store.Live {
+		return nil
 	}
 	d.phase = store.Parked
-	return d.tellWaits()
+	d.tellWaits()
+	return nil
 }
 
 // same puts a look that has found nothing new. The status says now the news that it had left out,
@@ -68,7 +72,8 @@ func (Look) same(d *Draft, c *fold.Call) error {
 		return ErrNoChange
 	}
 	d.phase = store.Parked
-	return d.tellWaits()
+	d.tellWaits()
+	return nil
 }
 
 // Looks returns the call that a due row of kind [task.DueLook] is for, nil if its purpose is gone.
@@ -81,12 +86,13 @@ func Looks(f *fold.Fold, row *store.Due) *fold.Call {
 }
 
 // tellWaits publishes the status of a parked task, if the wait is news.
-func (d *Draft) tellWaits() error {
+func (d *Draft) tellWaits() {
 	pending := d.f.Pending()
 	if stale, err := waitsStale(d.basis, pending); err != nil || !stale {
-		return err
+		d.fail(err)
+		return
 	}
-	return d.tell(waitingState(d.basis, pending), pending, "")
+	d.tell(waitingState(d.basis, pending), pending, "")
 }
 
 // waitsText is the status of a task that waits for decisions elsewhere, without them.

@@ -40,9 +40,11 @@ type Planned struct {
 func (in Planned) put(d *Draft) error {
 	d.completeSaid(&in)
 	if in.Err != nil {
-		return d.plannerFailed(in.Err)
+		d.plannerFailed(in.Err)
+		return nil
 	}
-	return d.addStep(in.Step)
+	d.addStep(in.Step)
+	return nil
 }
 
 // completeSaid completes the text that the planner has published with the step that d is about
@@ -253,46 +255,47 @@ func (d *Draft) progress() (*task.Progress, error) {
 }
 
 // addStep writes a step into the draft: its output, and its requests.
-func (d *Draft) addStep(s *task.Step) error {
+func (d *Draft) addStep(s *task.Step) {
 	d.spend(s.Tokens) // also of a step that is refused
 	size := len(s.State)
 	for i := range s.Calls {
 		size += len(s.Calls[i].Args)
 	}
 	if room := openRoom(d.basis); size > 0 && size > room {
-		return d.plannerFailed(fmt.Errorf("%w: step %d has %d bytes, and there is room for %d more", task.ErrLogFull, len(d.f.Steps)+1, size, max(room, 0)))
+		d.plannerFailed(fmt.Errorf("%w: step %d has %d bytes, and there is room for %d more", task.ErrLogFull, len(d.f.Steps)+1, size, max(room, 0)))
+		return
 	}
 	var planned *event.StepPlanned // nil: the end, which its status says
 	if s.End == nil {
 		planned = plannedStep(d.basis, s)
-		if err := d.add(event.KindPlanned, planned); err != nil {
-			return err
-		}
+		d.add(event.KindPlanned, planned)
 		if d.f.Header.State == task.StateSubmitted || d.f.View.Says(heldText) {
-			if err := d.say(a2a.TaskStateWorking, nil); err != nil {
-				return err
-			}
+			d.say(a2a.TaskStateWorking, nil)
 		}
 	}
 	for i := range s.Output {
 		if err := d.output(&s.Output[i]); err != nil {
-			return d.plannerFailed(err)
+			d.plannerFailed(err)
+			return
 		}
 	}
 	switch {
 	case s.End != nil:
 		if m := s.End.Message; m != nil {
 			if err := sayable(d.basis, m, nil, logRoom(d.basis)); err != nil {
-				return d.plannerFailed(err)
+				d.plannerFailed(err)
+				return
 			}
 		}
-		return d.end(s.End.State, s.End.Message)
+		d.end(s.End.State, s.End.Message)
+		return
 	case planned.Until != nil:
 		d.wake(*planned.Until, stepKey(planned.Step), false /* remove */)
 	case s.Ask != nil:
 		if m := s.Ask.Message; m != nil {
 			if err := sayable(d.basis, m, nil, logRoom(d.basis)); err != nil {
-				return d.plannerFailed(err)
+				d.plannerFailed(err)
+				return
 			}
 		}
 		d.phase = store.Parked
@@ -300,9 +303,9 @@ func (d *Draft) addStep(s *task.Step) error {
 		if s.Ask.Auth {
 			state = a2a.TaskStateAuthRequired
 		}
-		return d.say(state, s.Ask.Message)
+		d.say(state, s.Ask.Message)
+		return
 	}
-	return nil
 }
 
 // spend counts the tokens of the next step for the owner of the task.
@@ -365,7 +368,8 @@ func (d *Draft) output(o *task.Output) error {
 		if err := sayable(d.basis, o.Status, o.Metadata, openRoom(d.basis)); err != nil {
 			return err
 		}
-		return d.publish(a2a.TaskStateWorking, question{whole: o.Status}, o.Metadata)
+		d.publish(a2a.TaskStateWorking, question{whole: o.Status}, o.Metadata)
+		return nil
 	}
 	if a.ID == "" || len(a.Parts) == 0 {
 		return errors.New("the planner published an artifact without an id or without parts")

@@ -36,12 +36,12 @@ func backoff(n int, first, limit time.Duration) time.Duration {
 
 // postpone leaves a call as it is because its tool cannot be looked up now, which says
 // nothing about the tool. A durable timer triggers the next try.
-func (d *Draft) postpone(c *fold.Call, why error) error {
-	return d.retryAfter(c, backoff(c.Tries+1, firstRetry, maxRetry), visible.Shorten(why.Error(), maxTrouble))
+func (d *Draft) postpone(c *fold.Call, why error) {
+	d.retryAfter(c, backoff(c.Tries+1, firstRetry, maxRetry), visible.Shorten(why.Error(), maxTrouble))
 }
 
 // retryAfter retries a call after a pause.
-func (d *Draft) retryAfter(c *fold.Call, pause time.Duration, why string) error {
+func (d *Draft) retryAfter(c *fold.Call, pause time.Duration, why string) {
 	now := d.at.Now.Truncate(time.Millisecond)
 	e := &event.CallPostponed{Call: c.ID, N: c.Tries + 1, Why: why, Since: now, Until: now.Add(pause)}
 	if c.Since != nil {
@@ -56,12 +56,9 @@ func (d *Draft) retryAfter(c *fold.Call, pause time.Duration, why string) error 
 	if c.Wake != nil && !d.at.Now.Before(*c.Wake) {
 		d.unwake(c) // it has fired, and the next try replaces it
 	}
-	if err := d.add(event.KindPostponed, e); err != nil {
-		return err
-	}
+	d.add(event.KindPostponed, e)
 	d.wake(e.Until, retryKey(c), false /* remove */)
 	d.troubled = d.troubled || says
-	return nil
 }
 
 // troubles returns the status text about calls that are being retried, "" if there is

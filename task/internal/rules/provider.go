@@ -15,10 +15,9 @@ import (
 type ProviderTimeout struct{ Row store.Due }
 
 func (in ProviderTimeout) put(d *Draft) error {
-	if err := d.drop(in.Row); err != nil {
-		return err
-	}
-	return d.open(string(in.Row.Key), "the confirmation provider has not answered in time")
+	d.drop(in.Row)
+	d.open(string(in.Row.Key), "the confirmation provider has not answered in time")
+	return nil
 }
 
 // ProviderFailed is the [Input] that says that the confirmation provider has not answered
@@ -35,14 +34,11 @@ func (in ProviderFailed) put(d *Draft) error {
 		if a == nil || a.State != approval.Pending {
 			return ErrNoChange
 		}
-		if err := d.supersede(a, in.Why); err != nil {
-			return err
-		}
-		return d.notRun(d.f.Call(a.Call), ending{outcome: task.OutcomeError, problem: in.Fail})
+		d.supersede(a, in.Why)
+		d.notRun(d.f.Call(a.Call), ending{outcome: task.OutcomeError, problem: in.Fail})
+		return nil
 	}
-	if err := d.open(in.Approval, in.Why); err != nil {
-		return err
-	}
+	d.open(in.Approval, in.Why)
 	if d.Empty() {
 		return ErrNoChange
 	}
@@ -50,18 +46,16 @@ func (in ProviderFailed) put(d *Draft) error {
 }
 
 // open ends the provider's exclusive time to decide an approval.
-func (d *Draft) open(id, why string) error {
+func (d *Draft) open(id, why string) {
 	a := d.f.Approval(id)
 	if a == nil || a.State != approval.Pending || a.Opened {
-		return nil
+		return
 	}
-	if err := d.add(event.KindOpened, &event.ApprovalOpened{ID: id, Why: why}); err != nil {
-		return err
-	}
+	d.add(event.KindOpened, &event.ApprovalOpened{ID: id, Why: why})
 	if d.rules.offers(&a.Approval) {
 		d.due = append(d.due, removed(d.rules.silence(&a.Approval)))
 	}
-	return d.tellParked()
+	d.tellParked()
 }
 
 // ProviderMayAnswer reports whether a confirmation provider may answer an approval: it is

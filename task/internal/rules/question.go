@@ -130,13 +130,15 @@ const maxRepeated = 8 << 10
 // tellVotes publishes the question again, with the new votes, if it is short or the state is another. Else it
 // publishes how far the approvals with new votes are, as progress of their calls, so that votes take little
 // of the log.
-func (d *Draft) tellVotes(state a2a.TaskState, pending []*approval.Approval) error {
+func (d *Draft) tellVotes(state a2a.TaskState, pending []*approval.Approval) {
 	q, err := questionAbout(d.basis, pending, nil)
 	if err != nil {
-		return err
+		d.fail(err)
+		return
 	}
 	if size, err := q.size(); err != nil || size <= maxRepeated || state != d.f.View.State() {
-		return d.publish(state, *q, nil /* own */)
+		d.publish(state, *q, nil /* own */)
+		return
 	}
 	for i := range d.events {
 		var vote event.ApprovalVoted
@@ -147,51 +149,55 @@ func (d *Draft) tellVotes(state a2a.TaskState, pending []*approval.Approval) err
 		t := a.Tally()
 		raw, err := event.EncodeValue(map[string]any{task.ProgressKey: map[string]any{"callId": a.Call, "tool": a.Tool, "done": t.Have, "total": t.Need, "message": "Votes: " + t.String()}})
 		if err != nil {
-			return fmt.Errorf("encode votes: %w", err)
+			d.fail(fmt.Errorf("encode votes: %w", err))
+			return
 		}
 		metadata, start := view.MergeMetadata(d.rules.metadata(), raw), len(d.buf)
 		d.buf = event.AppendStatusUpdate(d.buf, d.f.View.IDs(), d.f.View.State(), d.at.millis(), nil /* message */, metadata)
 		d.public(event.KindProgress, start)
 		d.f.View.AddProgress(metadata)
 	}
-	return nil
 }
 
 // tell publishes a state, with the question about the pending approvals and with text, where
 // present.
-func (d *Draft) tell(state a2a.TaskState, pending []*approval.Approval, text string) error {
+func (d *Draft) tell(state a2a.TaskState, pending []*approval.Approval, text string) {
 	switch {
 	case len(pending)+len(d.f.Waits()) > 0:
 		q, err := questionAbout(d.basis, pending, nil)
 		if err != nil {
-			return err
+			d.fail(err)
+			return
 		}
 		if text != "" {
 			q.add(a2a.NewTextPart(text))
 		}
-		return d.publish(state, *q, nil /* own */)
+		d.publish(state, *q, nil /* own */)
+		return
 	case text != "":
-		return d.say(state, d.rules.message(text))
+		d.say(state, d.rules.message(text))
+		return
 	}
-	return d.say(state, nil)
+	d.say(state, nil)
 }
 
 // tellParked publishes what a parked task waits for; a running turn does so itself.
-func (d *Draft) tellParked() error {
+func (d *Draft) tellParked() {
 	if d.f.Header.Phase != store.Parked {
-		return nil
+		return
 	}
 	d.phase = store.Parked
-	return d.tell(waitingState(d.basis, d.f.Pending()), d.f.Pending(), "")
+	d.tell(waitingState(d.basis, d.f.Pending()), d.f.Pending(), "")
 }
 
 // askMore asks again about everything that is pending, because a message was no answer.
-func (d *Draft) askMore(pending []*approval.Approval, no *a2a.Message) error {
+func (d *Draft) askMore(pending []*approval.Approval, no *a2a.Message) {
 	q, err := questionAbout(d.basis, pending, no)
 	if err != nil {
-		return err
+		d.fail(err)
+		return
 	}
-	return d.publish(waitingState(d.basis, pending), *q, nil /* own */)
+	d.publish(waitingState(d.basis, pending), *q, nil /* own */)
 }
 
 // waitingState returns the state in which the task waits for pending, see [approval.Interrupting];

@@ -158,14 +158,13 @@ func (in *FollowUp) receive(d *Draft) error {
 			return err
 		}
 		for _, id := range wrong {
-			if err := d.putApproval(d.f.Approval(id)); err != nil {
-				return err
-			}
+			d.putApproval(d.f.Approval(id))
 		}
 		if d.f.Header.Phase == store.Parked {
 			d.phase = store.Parked
 		}
-		return d.askMore(pending, kept)
+		d.askMore(pending, kept)
+		return nil
 	case step != nil && step.Ask != nil && !step.Done:
 		if !d.at.Held.IsZero() {
 			return &HeldError{d.at.Held}

@@ -22,12 +22,10 @@ func (in Restored) put(d *Draft) error {
 	var missing []task.Restoration
 	for i := range in.Rows {
 		r, err := task.ParseDueRestored(&in.Rows[i])
-		if err == nil {
-			err = d.drop(in.Rows[i])
-		}
 		if err != nil {
 			return err
 		}
+		d.drop(in.Rows[i])
 		if !d.f.Restored.Has(r.ID) {
 			missing = append(missing, r)
 		}
@@ -50,20 +48,14 @@ func (in Restored) put(d *Draft) error {
 		d.phase = store.Parked // it waits for a message or a time, as before
 	}
 	for i := range missing {
-		if err := d.add(event.KindRestored, &event.TaskRestored{ID: missing[i].ID, Moment: missing[i].Moment}); err != nil {
-			return err
-		}
+		d.add(event.KindRestored, &event.TaskRestored{ID: missing[i].ID, Moment: missing[i].Moment})
 	}
-	if err := d.resolveAll(nil, approval.Superseded, approval.Resolution{Via: approval.ViaSystem, At: d.at.Now, Reason: "the server was restored from a backup of " + backupMoment(d.basis)}); err != nil {
-		return err
-	}
+	d.resolveAll(nil, approval.Superseded, approval.Resolution{Via: approval.ViaSystem, At: d.at.Now, Reason: "the server was restored from a backup of " + backupMoment(d.basis)})
 	for _, c := range open {
 		if c.Attempt == 0 || fold.Settled(d.f, c) {
 			continue
 		}
-		if err := d.unknown(c, event.CauseRestored, fmt.Sprintf("it was started before the server was restored from a backup of %s", backupMoment(d.basis))); err != nil {
-			return err
-		}
+		d.unknown(c, event.CauseRestored, fmt.Sprintf("it was started before the server was restored from a backup of %s", backupMoment(d.basis)))
 	}
 	return nil
 }

@@ -69,23 +69,26 @@ func (in RunEnded) put(d *Draft) error {
 	}
 	switch {
 	case c.Canceled && !well:
-		return d.ranCanceled(c, &in)
+		d.ranCanceled(c, &in)
+		return nil
 	case in.GivenUp != nil:
 		cause := event.CauseCut
 		if in.TimedOut {
 			cause = event.CauseTimeout
 		}
-		return d.unknown(c, cause, in.GivenUp.Error())
+		d.unknown(c, cause, in.GivenUp.Error())
+		return nil
 	case in.Unknown && in.TimedOut:
-		return d.unknown(c, event.CauseTimeout, redact(d.basis, c, in.Err).Error())
+		d.unknown(c, event.CauseTimeout, redact(d.basis, c, in.Err).Error())
+		return nil
 	case in.Unknown:
-		return d.unknown(c, event.CauseTool, unknownWhy(redact(d.basis, c, in.Err)))
+		d.unknown(c, event.CauseTool, unknownWhy(redact(d.basis, c, in.Err)))
+		return nil
 	case paused:
-		return d.suspend(c, &in)
+		d.suspend(c, &in)
+		return nil
 	case in.Stop: // also when a hook has made a result of the error
-		if err := d.stopWork(c, &in); err != nil {
-			return err
-		}
+		d.stopWork(c, &in)
 	}
 	e, limit := ending{outcome: task.OutcomeError, delta: in.Delta, actions: in.Actions}, d.rules.Limits.Result()
 	switch {
@@ -93,13 +96,16 @@ func (in RunEnded) put(d *Draft) error {
 		if e.problem = in.Err.Error(); in.Rejected {
 			e.outcome = task.OutcomeRejected
 		}
-		return d.finish(c, e)
+		d.finish(c, e)
+		return nil
 	case tooMuch != "":
 		e.problem = "the call has run, but " + tooMuch
-		return d.finish(c, e)
+		d.finish(c, e)
+		return nil
 	case len(in.Result) > limit:
 		e.problem = fmt.Sprintf("the result of %s has %d bytes; at most %d are allowed: stream it", c.Tool, len(in.Result), limit)
-		return d.finish(c, e)
+		d.finish(c, e)
+		return nil
 	}
 	for _, id := range unmarked {
 		d.artifact(&event.ArtifactUpdate{ID: id, Parts: json.RawMessage(event.Closing), Append: true, Last: true})
@@ -116,7 +122,8 @@ func (in RunEnded) put(d *Draft) error {
 		d.artifact(&event.ArtifactUpdate{ID: c.ID, Name: c.Tool, Parts: whole, Last: true})
 	}
 	e.outcome, e.result = task.OutcomeOK, in.Result
-	return d.finish(c, e)
+	d.finish(c, e)
+	return nil
 }
 
 // wholeText returns the text of all chunks as the part that replaces them. It returns nil if the
@@ -160,19 +167,18 @@ func (d *Draft) chunks(chunks []output.RunEvent, complete []string) (unmarked []
 // suspend parks a call until its questions are answered, its timer fires, or both. All
 // approvals are built before any is written. A question that is still open from before is
 // not asked again; if it has been answered in the meantime, the call continues at once.
-func (d *Draft) suspend(c *fold.Call, in *RunEnded) error {
+func (d *Draft) suspend(c *fold.Call, in *RunEnded) {
 	asks, e := in.Asks, &event.CallSuspended{Call: c.ID, N: c.Suspended + 1, Output: in.Output}
-	fail := func(format string, args ...any) error {
-		if err := d.stopWork(c, in); err != nil {
-			return err
-		}
-		return d.finish(c, ending{outcome: task.OutcomeError, problem: fmt.Sprintf(format, args...), actions: in.Actions})
+	fail := func(format string, args ...any) {
+		d.stopWork(c, in)
+		d.finish(c, ending{outcome: task.OutcomeError, problem: fmt.Sprintf(format, args...), actions: in.Actions})
 	}
 	if s := in.Suspension; s != nil {
 		e.Again = in.Keeps
 		if s.State != nil {
 			if err := output.CheckState(s.State); err != nil {
-				return fail("the call cannot be suspended: %v", err)
+				fail("the call cannot be suspended: %v", err)
+				return
 			}
 		}
 		e.State = s.State
@@ -184,39 +190,38 @@ func (d *Draft) suspend(c *fold.Call, in *RunEnded) error {
 		if len(asks) == 0 {
 			var err error
 			if asks, err = suspensionAsks(s); err != nil {
-				return fail("%v", err)
+				fail("%v", err)
+				return
 			}
 		}
 	}
-	if err := d.closeHeld(c); err != nil {
-		return err
-	}
+	d.closeHeld(c)
 	if len(asks) == 0 && e.Wake == nil {
-		return fail("the tool suspended its call without a question and without a time to wake it")
+		fail("the tool suspended its call without a question and without a time to wake it")
+		return
 	}
 	made, err := toolApprovals(d.basis, c, in.Entry, asks)
 	if err != nil {
-		return fail("%v", err)
+		fail("%v", err)
+		return
 	}
-	kept, err := d.reuse(c, asks, made)
-	if err != nil {
-		return err
-	}
+	kept := d.reuse(c, asks, made)
 	if err := allFit(d.basis, made, kept); err != nil {
-		return fail("%v", err)
+		fail("%v", err)
+		return
 	}
 	for i, a := range made {
 		if kept[i] != nil {
 			a = &kept[i].Approval
-		} else if err := d.ask(a); err != nil {
-			return err
+		} else {
+			d.ask(a)
 		}
 		e.Asks = append(e.Asks, event.SuspendedAsk{Ask: asks[i].ID, Approval: a.ID})
 	}
 	if e.Wake != nil {
 		d.due = append(d.due, timer(c.ID, *e.Wake, e.Watch))
 	}
-	return d.add(event.KindSuspended, e)
+	d.add(event.KindSuspended, e)
 }
 
 // LateResult is the [Input] with a result that arrived after its turn had abandoned the
@@ -240,9 +245,7 @@ func (in LateResult) put(d *Draft) error {
 	}
 	d.quiet = true
 	if in.Stop != nil && d.f.Header.Phase == store.Final {
-		if err := d.stopChild(c, ChildCancel{State: in.Stop}); err != nil {
-			return err
-		}
+		d.stopChild(c, ChildCancel{State: in.Stop})
 	}
 	e := &event.CallLate{Call: c.ID, Result: in.Result}
 	if in.Err != nil {
@@ -256,10 +259,9 @@ func (in LateResult) put(d *Draft) error {
 		e.Error = fmt.Sprintf("the result of %d bytes does not fit into the task's log", len(e.Result))
 		e.Result = nil
 	}
-	if err := d.add(event.KindLate, e); err != nil {
-		return err
-	}
-	return d.record(approval.Audit{What: approval.AuditLate, Call: c.ID, Tool: c.Tool, Reason: auditedWhy(d.basis, c, task.OutcomeError, "" /* gate */, e.Error), Attempt: in.Entry.Attempt})
+	d.add(event.KindLate, e)
+	d.record(approval.Audit{What: approval.AuditLate, Call: c.ID, Tool: c.Tool, Reason: auditedWhy(d.basis, c, task.OutcomeError, "" /* gate */, e.Error), Attempt: in.Entry.Attempt})
+	return nil
 }
 
 // maxActions bounds the actions of a call, in bytes.

@@ -14,42 +14,40 @@ import (
 )
 
 // task adds the first public event.
-func (d *Draft) task(state a2a.TaskState) error {
-	if err := d.enter(state); err != nil {
-		return err
-	}
+func (d *Draft) task(state a2a.TaskState) {
+	d.enter(state)
 	start := len(d.buf)
 	metadata := d.rules.metadata()
 	d.buf = event.AppendTask(d.buf, d.f.View.IDs(), state, d.at.millis(), metadata)
 	d.public(event.KindTask, start)
 	d.f.View.Begin(&event.StatusUpdate{State: state, At: d.at.millis(), Metadata: metadata})
-	return nil
 }
 
 // say adds a status update. message may be nil.
-func (d *Draft) say(state a2a.TaskState, message *a2a.Message) error {
-	return d.publish(state, question{whole: message}, nil /* own */)
+func (d *Draft) say(state a2a.TaskState, message *a2a.Message) {
+	d.publish(state, question{whole: message}, nil /* own */)
 }
 
 // publish adds a status update with a message, in both forms if they differ, and with metadata in addition to
 // that of all updates. There may be neither.
-func (d *Draft) publish(state a2a.TaskState, q question, own map[string]any) error {
-	if err := d.enter(state); err != nil {
-		return err
-	}
+func (d *Draft) publish(state a2a.TaskState, q question, own map[string]any) {
+	d.enter(state)
 	whole, err := encodeStatus(d.basis, q.whole)
 	if err != nil {
-		return err
+		d.fail(err)
+		return
 	}
 	masked, err := encodeStatus(d.basis, q.masked)
 	if err != nil {
-		return err
+		d.fail(err)
+		return
 	}
 	metadata := d.rules.metadata()
 	if len(own) > 0 {
 		raw, err := json.Marshal(own)
 		if err != nil {
-			return fmt.Errorf("encode status metadata: %w", err)
+			d.fail(fmt.Errorf("encode status metadata: %w", err))
+			return
 		}
 		metadata = view.MergeMetadata(raw, metadata)
 	}
@@ -64,7 +62,6 @@ func (d *Draft) publish(state a2a.TaskState, q question, own map[string]any) err
 	}
 	d.public(kind, start)
 	d.f.View.SetStatus(state, d.at.millis(), whole, masked, metadata)
-	return nil
 }
 
 // encodeStatus returns a message of the task as JSON; nil: there is none.
@@ -81,26 +78,28 @@ func encodeStatus(b basis, m *a2a.Message) (json.RawMessage, error) {
 }
 
 // enter moves the task to a state, if the table allows it.
-func (d *Draft) enter(state a2a.TaskState) error {
+func (d *Draft) enter(state a2a.TaskState) {
 	to, err := task.StateOf(state)
 	if err != nil {
-		return err
+		d.fail(err)
+		return
 	}
 	if from := d.f.Header.State; !task.MayMove(from, to) {
-		return fmt.Errorf("task %s cannot go from %s to %s", d.f.Header.Task, task.StateName(from), state)
+		d.fail(fmt.Errorf("task %s cannot go from %s to %s", d.f.Header.Task, task.StateName(from), state))
+		return
 	}
 	d.f.Header.State, d.f.Header.StatusTime = to, d.at.millis()
 	d.status = store.Status{State: to, Time: d.at.millis()}
-	return nil
 }
 
 // end ends the task. state must be terminal.
-func (d *Draft) end(state a2a.TaskState, message *a2a.Message) error {
+func (d *Draft) end(state a2a.TaskState, message *a2a.Message) {
 	if !state.Terminal() {
-		return fmt.Errorf("task %s cannot end in %s, which is not a final state", d.f.Header.Task, state)
+		d.fail(fmt.Errorf("task %s cannot end in %s, which is not a final state", d.f.Header.Task, state))
+		return
 	}
 	d.phase = store.Final
-	return d.say(state, message)
+	d.say(state, message)
 }
 
 // GoLive makes the draft leave the task live, unless it already sets a phase. If the task
@@ -111,9 +110,9 @@ func (d *Draft) GoLive() error {
 	}
 	d.phase = store.Live
 	if s := d.f.Header.State; s != task.StateSubmitted && s != task.StateWorking && !d.f.WaitsMeanwhile() || d.f.SaysItWaited() {
-		return d.say(a2a.TaskStateWorking, nil)
+		d.say(a2a.TaskStateWorking, nil)
 	}
-	return nil
+	return d.err
 }
 
 // KeepLive says that a live task which was waiting for input works, if the draft resolves
@@ -122,25 +121,28 @@ func (d *Draft) KeepLive() error {
 	if d.phase != 0 || d.f.Header.Phase != store.Live || len(d.resolved) == 0 || !d.f.SaysItWaits() && !d.f.SaysItWaited() {
 		return nil
 	}
-	return d.say(a2a.TaskStateWorking, nil)
+	d.say(a2a.TaskStateWorking, nil)
+	return d.err
 }
 
 // SayWorking sets the state to working, if the draft is not empty or the task is new, and the
 // task has another state; and while the planner waits for the operator, it says so.
 func (d *Draft) SayWorking() error {
 	if !d.at.Held.IsZero() && d.phase != store.Final {
-		return d.sayHeld()
+		d.sayHeld()
+		return d.err
 	}
 	state := d.f.Header.State
 	if d.Empty() && state != task.StateSubmitted || d.phase == store.Final || state == task.StateWorking && !d.f.SaysItWaited() {
 		return nil
 	}
-	return d.say(a2a.TaskStateWorking, nil)
+	d.say(a2a.TaskStateWorking, nil)
+	return d.err
 }
 
 // fault records why the task cannot continue.
-func (d *Draft) fault(why string) error {
-	return d.add(event.KindFailed, &event.TurnFailed{Error: why})
+func (d *Draft) fault(why string) {
+	d.add(event.KindFailed, &event.TurnFailed{Error: why})
 }
 
 // Queued is the [Input] that says that a live task has been waiting for its turn, so that
@@ -167,9 +169,11 @@ func (Queued) put(d *Draft) error {
 	}
 	switch d.f.Header.State { //nolint:exhaustive // the others do not wait for a turn
 	case task.StateSubmitted:
-		return d.tell(a2a.TaskStateSubmitted, pending, queuedText)
+		d.tell(a2a.TaskStateSubmitted, pending, queuedText)
+		return nil
 	case task.StateWorking:
-		return d.tell(a2a.TaskStateWorking, pending, queuedText)
+		d.tell(a2a.TaskStateWorking, pending, queuedText)
+		return nil
 	}
 	return ErrNoChange
 }
@@ -178,9 +182,9 @@ func (Queued) put(d *Draft) error {
 const heldText = "The server was restored from a backup of "
 
 // sayHeld says, once, that the planner waits for the operator.
-func (d *Draft) sayHeld() error {
+func (d *Draft) sayHeld() {
 	if d.f.View.Says(heldText) || openRoom(d.basis) < queuedRoom {
-		return nil
+		return
 	}
-	return d.say(a2a.TaskStateWorking, d.rules.message(heldText+d.at.Held.UTC().Format(time.RFC3339)+" and waits for its operator: a2a-server store resume."))
+	d.say(a2a.TaskStateWorking, d.rules.message(heldText+d.at.Held.UTC().Format(time.RFC3339)+" and waits for its operator: a2a-server store resume."))
 }

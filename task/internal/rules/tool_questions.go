@@ -136,7 +136,7 @@ func allFit(b basis, made []*approval.Approval, kept []*fold.Approval) error {
 // their approvals remain, so that no person is asked twice. It returns these approvals, with
 // nil for a new question, and supersedes pending approvals whose question is dropped or
 // changed.
-func (d *Draft) reuse(c *fold.Call, asks []ToolQuestion, asked []*approval.Approval) ([]*fold.Approval, error) {
+func (d *Draft) reuse(c *fold.Call, asks []ToolQuestion, asked []*approval.Approval) []*fold.Approval {
 	kept := make([]*fold.Approval, len(asks))
 	stays := map[string]bool{}
 	for i, q := range asks {
@@ -146,12 +146,10 @@ func (d *Draft) reuse(c *fold.Call, asks []ToolQuestion, asked []*approval.Appro
 	}
 	for _, o := range c.Open {
 		if a := d.f.Approval(o.Approval); a != nil && a.State == approval.Pending && !stays[a.ID] {
-			if err := d.supersede(a, "the tool does not ask this any longer"); err != nil {
-				return nil, err
-			}
+			d.supersede(a, "the tool does not ask this any longer")
 		}
 	}
-	return kept, nil
+	return kept
 }
 
 // sameQuestion reports whether two questions of a call show the same and are bound to the same, so that

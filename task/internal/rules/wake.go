@@ -22,13 +22,13 @@ func (in Wake) put(d *Draft) error {
 	key := string(in.Row.Key)
 	s := d.f.Step()
 	if s == nil {
-		return d.drop(in.Row)
+		d.drop(in.Row)
+		return nil
 	}
 	if s.Until != nil && !s.Done && key == string(stepKey(s.Step)) {
-		if err := d.drop(in.Row); err != nil {
-			return err
-		}
-		return d.add(event.KindElapsed, &event.WaitElapsed{Step: s.Step})
+		d.drop(in.Row)
+		d.add(event.KindElapsed, &event.WaitElapsed{Step: s.Step})
+		return nil
 	}
 	for _, c := range s.Progress {
 		mine := key == c.ID && c.State == fold.CallWaiting && at(c.Wake, in.Row.Time) ||
@@ -40,7 +40,8 @@ func (in Wake) put(d *Draft) error {
 			return ErrNotYet
 		}
 		if waits(d.basis, c) {
-			return d.drop(in.Row) // the next try of a call that cannot be entered checks it
+			d.drop(in.Row)
+			return nil // the next try of a call that cannot be entered checks it
 		}
 		if d.f.Header.Phase == store.Live {
 			return ErrNotYet // its turn continues, and removes the row in the same batch
@@ -48,7 +49,8 @@ func (in Wake) put(d *Draft) error {
 		d.force = true
 		return nil
 	}
-	return d.drop(in.Row) // its purpose is gone
+	d.drop(in.Row)
+	return nil // its purpose is gone
 }
 
 // at reports whether a time is that of a due row.
