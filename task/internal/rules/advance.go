@@ -44,7 +44,8 @@ func (d *Draft) Advance() (n Next, err error) {
 		case !d.rules.inline() || !d.at.Held.IsZero():
 			return NextPlan, nil
 		default:
-			next, err := d.plan()
+			next, err := plan(d.basis, d.accepted)
+			d.accepted = Lookup{}
 			if err != nil {
 				d.plannerFailed(err)
 				return NextNothing, d.err
@@ -77,7 +78,7 @@ func (d *Draft) advanceCalls(s *fold.Step) {
 	for i, c := range s.Progress {
 		switch c.State {
 		case fold.CallRunning:
-			if !d.running(c) {
+			if !running(d.basis, c, d.launch) {
 				d.died(c, entering)
 			}
 		case fold.CallPlanned, fold.CallDecided:
@@ -103,7 +104,10 @@ func (d *Draft) advanceCalls(s *fold.Step) {
 
 // settle sets the phase and state of a task while calls of its step are open.
 func (d *Draft) settle(s *fold.Step) {
-	pending, says := d.f.Pending(), d.troubles()
+	pending, says := d.f.Pending(), ""
+	if d.troubled {
+		says = troubles(s)
+	}
 	waits := len(pending) > 0 // otherwise for a timer
 	if d.f.Busy() > 0 {
 		waits = d.f.WaitsMeanwhile()

@@ -92,15 +92,15 @@ func keepTerms(a *fold.Approval, now *approval.Verdict) {
 func Stricter(ctx context.Context, r *Rules, f *fold.Fold, id string, now time.Time) (more []string) {
 	var err error // reported
 	defer r.guard(f.View.TaskID(), "code supplied by the application", &err)
-	d := newDraft(r, At{Ctx: ctx, Now: now}, f, 0)
+	b := basis{r, &At{Ctx: ctx, Now: now.UTC()}, f}
 	a := f.Approval(id)
-	if a == nil || !mayBeAnew(d.basis, a) {
+	if a == nil || !mayBeAnew(b, a) {
 		return nil
 	}
-	l := lookOf(d.basis, &a.Approval)
-	if outdated(d.basis, &a.Approval, &l) {
+	l := lookOf(b, &a.Approval)
+	if outdated(b, &a.Approval, &l) {
 		return nil // it is asked again before it is decided
 	}
-	x := judged(d.basis, f.Call(a.Call), l)
+	x := judged(b, f.Call(a.Call), l)
 	return stricter(a, &x.verdict).Beyond(a.Terms)
 }

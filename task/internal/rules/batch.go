@@ -11,7 +11,6 @@ import (
 	"a2a-server/task/internal/event"
 	"a2a-server/task/internal/fold"
 	"a2a-server/task/internal/output"
-	"a2a-server/tool"
 )
 
 // Draft is a batch under construction. Each event is folded as it is added, so that later
@@ -46,8 +45,7 @@ type Draft struct {
 	force    bool                 // continue though there is nothing to write
 	quiet    bool                 // do not continue
 	pushes   bool                 // webhooks are to look at it
-	tools    []tool.Tool          // as they were listed to accept the message, for the plan that follows at once
-	first    *task.Step           // as it was planned to accept the message; nil: ask the planner
+	accepted Lookup               // of the message, for the plan that follows at once
 
 	// Initial storage for events and audit, so that a draft of usual size is a single
 	// allocation of 768 bytes, which another field would exceed.
@@ -99,10 +97,10 @@ func (d *Draft) Quiet() bool { return d.quiet }
 func (d *Draft) Rests() bool { return d.quiet || d.phase == store.Parked || d.onlyDue() }
 
 // Empty reports whether there is nothing to commit and nothing to continue with.
-func (d *Draft) Empty() bool { return !d.force && d.blank() }
+func (d *Draft) Empty() bool { return d.blank() }
 
 func (d *Draft) blank() bool {
-	return len(d.events) == 0 && len(d.rows) == 0 && len(d.due) == 0 && len(d.audit) == 0 && d.phase == 0 && d.status.State == 0
+	return !d.force && len(d.events) == 0 && len(d.rows) == 0 && len(d.due) == 0 && len(d.audit) == 0 && d.phase == 0 && d.status.State == 0
 }
 
 // onlyDue reports whether a draft only adds or removes due work, or audit entries, which

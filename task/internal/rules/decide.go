@@ -70,7 +70,7 @@ func (in Refresh) put(d *Draft) error {
 			}
 		}
 	}
-	if d.Empty() {
+	if d.blank() {
 		return ErrNoChange
 	}
 	return nil

@@ -83,7 +83,7 @@ func Create(r *Rules, at At, n New) (d *Draft, err error) {
 		f.Join(n.Session)
 	}
 	d = newDraft(r, at, f, draftBytes+len(n.JSON))
-	d.tools, d.first = n.Listed.tools, n.Listed.first
+	d.accepted = n.Listed
 	kept, raw, err := n.inTask(f.View)
 	if err != nil {
 		return d, err
@@ -122,8 +122,7 @@ func (n *New) inTask(v *view.View) (*a2a.Message, json.RawMessage, error) {
 // asks the planner, with what with adds to the input. That function no longer uses f. Plan is
 // for planners that are not inline; put the function's results into [Planned].
 func Plan(ctx context.Context, r *Rules, f *fold.Fold, with func(*task.Progress)) func() (*task.Step, error) {
-	d := newDraft(r, At{Ctx: ctx}, f, 0)
-	p, err := d.progress()
+	p, err := progress(basis{r, &At{Ctx: ctx}, f}, nil /* tools */)
 	return func() (*task.Step, error) {
 		if err != nil {
 			return nil, err
@@ -141,7 +140,7 @@ func Prompt(ctx context.Context, r *Rules, f *fold.Fold, step int, with func(*ta
 	if !is {
 		return task.Prompt{}, task.Invalid("step", "has no prompt: the planner of this server asks no model")
 	}
-	p, err := newDraft(r, At{Ctx: ctx}, f, 0).progress()
+	p, err := progress(basis{r, &At{Ctx: ctx}, f}, nil /* tools */)
 	if err != nil {
 		return task.Prompt{}, err
 	}

@@ -205,9 +205,9 @@ func lookOf(b basis, a *approval.Approval) look {
 }
 
 // running reports whether a call that the log says is running does run here, or is about
-// to. If not, its process is gone.
-func (d *Draft) running(c *fold.Call) bool {
-	return d.at.Running != nil && d.at.Running(c.ID) || slices.ContainsFunc(d.launch, func(e *Execution) bool { return e.Call == c.ID })
+// to, by one of launch. If not, its process is gone.
+func running(b basis, c *fold.Call, launch []*Execution) bool {
+	return b.at.Running != nil && b.at.Running(c.ID) || slices.ContainsFunc(launch, func(e *Execution) bool { return e.Call == c.ID })
 }
 
 // hasChildren reports whether the tool of a call is a [tool.JobStopper]. A tool that cannot be looked up

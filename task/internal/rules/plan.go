@@ -146,17 +146,16 @@ func Memories(f *fold.Fold) ([]agent.MemoryResult, error) {
 	return all, nil
 }
 
-// plan asks the planner for the next step.
-func (d *Draft) plan() (*task.Step, error) {
-	if first := d.first; first != nil {
-		d.first = nil
-		return first, checkStep(first, d.rules.Limits.Calls)
+// plan asks the planner for the next step, unless it has planned it to accept the message.
+func plan(b basis, accepted Lookup) (*task.Step, error) {
+	if first := accepted.first; first != nil {
+		return first, checkStep(first, b.rules.Limits.Calls)
 	}
-	p, err := d.progress()
+	p, err := progress(b, accepted.tools)
 	if err != nil {
 		return nil, err
 	}
-	return d.rules.ask(d.at.Ctx, p)
+	return b.rules.ask(b.at.Ctx, p)
 }
 
 // ask asks the planner for the next step, and checks it.
@@ -210,16 +209,16 @@ func textOf(m *a2a.Message) string {
 	return strings.Join(texts, "\n")
 }
 
-// progress returns the planner's view of the task.
-func (d *Draft) progress() (*task.Progress, error) {
-	f := d.f
-	p := &task.Progress{Task: f.View.TaskID(), Context: f.View.ContextID()}
+// progress returns the planner's view of the task, with tools, or, if nil, those that it has now.
+func progress(b basis, tools []tool.Tool) (*task.Progress, error) {
+	f := b.f
+	p := &task.Progress{Task: f.View.TaskID(), Context: f.View.ContextID(), Tools: tools}
 	var err error
-	if p.Tools, d.tools = d.tools, nil; p.Tools == nil {
-		if p.Tools, err = d.rules.listTools(readonly(d.basis)); err != nil {
+	if tools == nil {
+		if p.Tools, err = b.rules.listTools(readonly(b)); err != nil {
 			// A toolset that fails must not fail the task: only its tools are missing for
 			// now.
-			d.rules.report(Problem{Task: p.Task, What: "no tools can be listed", Err: err})
+			b.rules.report(Problem{Task: p.Task, What: "no tools can be listed", Err: err})
 		}
 	}
 	for i := range f.Messages {

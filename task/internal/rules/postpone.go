@@ -61,13 +61,9 @@ func (d *Draft) retryAfter(c *fold.Call, pause time.Duration, why string) {
 	d.troubled = d.troubled || says
 }
 
-// troubles returns the status text about calls that are being retried, "" if there is
+// troubles returns the status text about calls of a step that are being retried, "" if there is
 // nothing to say.
-func (d *Draft) troubles() string {
-	s := d.f.Step()
-	if !d.troubled || s == nil {
-		return ""
-	}
+func troubles(s *fold.Step) string {
 	var says []string
 	for _, c := range s.Progress {
 		if c.Retry != nil && c.Tries >= sayTries && c.State != fold.CallDone {

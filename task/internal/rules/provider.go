@@ -39,7 +39,7 @@ func (in ProviderFailed) put(d *Draft) error {
 		return nil
 	}
 	d.open(in.Approval, in.Why)
-	if d.Empty() {
+	if d.blank() {
 		return ErrNoChange
 	}
 	return nil
