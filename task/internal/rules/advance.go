@@ -31,147 +31,146 @@ const maxDraft = 1 << 20
 // starts, results, and whether the task waits or ends.
 func (d *Draft) Advance() (n Next, err error) {
 	defer d.rules.guard(d.f.View.TaskID(), "code supplied by the application", &err)
-	for d.phase != store.Final && d.err == nil {
-		s := d.f.Step()
+	d.added, n = advance(d.added, d.basis, d.accepted)
+	d.accepted = Lookup{}
+	return n, d.added.err
+}
+
+// advance is Advance, with what was looked up to accept the message of a new task.
+func advance(add additions, b basis, accepted Lookup) (additions, Next) {
+	for add.phase != store.Final && add.err == nil {
+		s := b.f.Step()
 		switch {
 		case s != nil && !s.Finished():
-			if d.advanceCalls(s); d.err == nil && !s.Finished() {
-				d.settle(s)
-				return NextNothing, d.err
+			if add = advanceCalls(add, b, s); add.err == nil && !s.Finished() {
+				return settle(add, b, s), NextNothing
 			}
-		case d.size() > maxDraft:
-			return NextAgain, nil
-		case !d.rules.inline() || !d.at.Held.IsZero():
-			return NextPlan, nil
+		case add.size() > maxDraft:
+			return add, NextAgain
+		case !b.rules.inline() || !b.at.Held.IsZero():
+			return add, NextPlan
 		default:
-			next, err := plan(d.basis, d.accepted)
-			d.accepted = Lookup{}
+			next, err := plan(b, accepted)
 			if err != nil {
-				d.plannerFailed(err)
-				return NextNothing, d.err
+				return plannerFailed(add, b, err), NextNothing
 			}
-			d.addStep(next)
+			add, accepted = addStep(add, b, next), Lookup{}
 		}
 	}
-	return NextNothing, d.err
+	return add, NextNothing
 }
 
 // advanceCalls moves each call of the step as far as it goes.
-func (d *Draft) advanceCalls(s *fold.Step) {
+func advanceCalls(add additions, b basis, s *fold.Step) additions {
 	// All calls are examined before any starts: an approval for one may hold its siblings.
 	ready := make([]*Execution, len(s.Progress))
 	held, entering := false, 0 // calls that may be entered, and have not been
 	for i, c := range s.Progress {
 		switch {
-		case waits(d.basis, c):
+		case waits(b, c):
 		case c.State == fold.CallPlanned:
-			ready[i] = d.mayEnter(c, lookUp(d.basis, c), entering)
+			add, ready[i] = mayEnter(add, b, c, lookUp(b, c), entering)
 		case c.State == fold.CallDecided:
-			ready[i] = d.decided(c, entering)
+			add, ready[i] = decided(add, b, c, entering)
 		}
 		if ready[i] != nil {
 			entering++
 		}
 		undecided := c.State == fold.CallAsked || ready[i] == nil && c.Retry != nil && c.State != fold.CallDone
-		held = held || d.rules.HoldSiblings && c.Attempt == 0 && undecided
+		held = held || b.rules.HoldSiblings && c.Attempt == 0 && undecided
 	}
 	for i, c := range s.Progress {
 		switch c.State {
 		case fold.CallRunning:
-			if !running(d.basis, c, d.launch) {
-				d.died(c, entering)
+			if !running(b, c, add.launch) {
+				add = died(add, b, c, entering)
 			}
 		case fold.CallPlanned, fold.CallDecided:
 			if ready[i] != nil && (c.Attempt > 0 || !held) {
 				entering--
-				d.enterCall(c, ready[i])
+				add = enterCall(add, b, c, ready[i])
 			}
 		case fold.CallUncertain:
-			if !waits(d.basis, c) {
-				d.uncertain(c, entering)
+			if !waits(b, c) {
+				add = uncertain(add, b, c, entering)
 			}
 		case fold.CallWaiting:
-			if !waits(d.basis, c) {
-				d.goOn(c, entering)
+			if !waits(b, c) {
+				add = goOn(add, b, c, entering)
 			}
 		case fold.CallAsked, fold.CallDone:
 		}
-		if !waits(d.basis, c) { // its time has come, and its siblings keep it from starting
-			d.unretry(c)
+		if !waits(b, c) { // its time has come, and its siblings keep it from starting
+			add = unretry(add, c)
 		}
 	}
+	return add
 }
 
 // settle sets the phase and state of a task while calls of its step are open.
-func (d *Draft) settle(s *fold.Step) {
-	pending, says := d.f.Pending(), ""
-	if d.troubled {
+func settle(add additions, b basis, s *fold.Step) additions {
+	pending, says := b.f.Pending(), ""
+	if add.troubled {
 		says = troubles(s)
 	}
 	waits := len(pending) > 0 // otherwise for a timer
-	if d.f.Busy() > 0 {
-		waits = d.f.WaitsMeanwhile()
-	} else if d.phase = store.Parked; s.Ask != nil {
-		return // said when the step was added
+	if b.f.Busy() > 0 {
+		waits = b.f.WaitsMeanwhile()
+	} else if add.phase = store.Parked; s.Ask != nil {
+		return add // said when the step was added
 	}
 	state := a2a.TaskStateWorking
 	if waits {
-		state = waitingState(d.basis, pending)
+		state = waitingState(b, pending)
 	}
-	if task.StateName(d.f.Header.State) != state || says != "" || (d.news() || d.kept && roomToRepeat(d.basis)) && len(pending) > 0 || state == a2a.TaskStateWorking && !d.f.SaysItWaitsFor(pending) {
-		d.tell(state, pending, says)
-		return
+	if task.StateName(b.f.Header.State) != state || says != "" || (add.news() || add.kept && roomToRepeat(b)) && len(pending) > 0 || state == a2a.TaskStateWorking && !b.f.SaysItWaitsFor(pending) {
+		return tell(add, b, state, pending, says)
 	}
-	if d.voted && len(pending) > 0 {
-		d.tellVotes(state, pending)
-		return
+	if add.voted && len(pending) > 0 {
+		return tellVotes(add, b, state, pending)
 	}
-	if stale, err := waitsStale(d.basis, pending); err != nil || !stale {
-		d.fail(err)
-		return // nothing is new
+	if stale, err := waitsStale(b, pending); err != nil || !stale {
+		add.fail(err)
+		return add // nothing is new
 	}
-	d.tell(state, pending, "")
+	return tell(add, b, state, pending, "")
 }
 
 // decided returns the entry of a call that was approved and may be entered. It ends a
 // call that was not approved.
-func (d *Draft) decided(c *fold.Call, entering int) *Execution {
-	a := d.f.Approval(c.Approval)
+func decided(add additions, b basis, c *fold.Call, entering int) (additions, *Execution) {
+	a := b.f.Approval(c.Approval)
 	switch a.State { //nolint:exhaustive // the other states are handled together
 	case approval.Approved, approval.Edited:
-		return d.mayEnter(c, lookUp(d.basis, c), entering)
+		return mayEnter(add, b, c, lookUp(b, c), entering)
 	case approval.Responded:
-		d.complete(c, task.OutcomeResponded, a.Resolution.Response)
-		return nil
+		return complete(add, b, c, task.OutcomeResponded, a.Resolution.Response), nil
 	case approval.Rejected:
-		d.rejected(c, a)
-		return nil
+		return rejected(add, b, c, a), nil
 	case approval.Expired:
 		if a.Kind == approval.KindOutcome {
-			d.finish(c, ending{outcome: task.OutcomeUnknown, problem: "the result of the call is unknown and nobody decided in time"})
-			return nil
+			return finish(add, b, c, ending{outcome: task.OutcomeUnknown, problem: "the result of the call is unknown and nobody decided in time"}), nil
 		}
-		if !d.refused(c, task.OutcomeExpired, "expired") {
-			d.notRun(c, ending{outcome: task.OutcomeExpired, problem: "nobody approved the call in time"})
+		if result := refusal(b, c, "expired"); result != nil {
+			return complete(add, b, c, task.OutcomeExpired, result), nil
 		}
-		return nil
+		return notRun(add, b, c, ending{outcome: task.OutcomeExpired, problem: "nobody approved the call in time"}), nil
 	default:
-		d.fail(fmt.Errorf("call %s is decided by approval %s, which is %s", c.ID, a.ID, a.State))
-		return nil
+		add.fail(fmt.Errorf("call %s is decided by approval %s, which is %s", c.ID, a.ID, a.State))
+		return add, nil
 	}
 }
 
 // died records that the outcome of a call is unknown because its process is gone, and
 // continues from there.
-func (d *Draft) died(c *fold.Call, entering int) {
+func died(add additions, b basis, c *fold.Call, entering int) additions {
 	const why = "the server stopped while it ran"
 	if c.Canceled {
-		d.addChildCancel(c)
-		d.endCanceled(c, why, nil)
-		return
+		add = addChildCancel(add, b, c)
+		return endCanceled(add, b, c, why, nil)
 	}
-	d.unknown(c, event.CauseDied, why)
-	d.uncertain(c, entering)
+	add = unknown(add, b, c, event.CauseDied, why)
+	return uncertain(add, b, c, entering)
 }
 
 // Automatic repeats of a call after its process died: their number, and the pause before each.
@@ -187,64 +186,62 @@ const (
 // it ends with an error, or after a restoration, a person is asked. A call with a checkpoint is entered again with it if the process
 // died and the tool is and was the same, equally often: a tool that kills the process at every entry must not do so forever,
 // even with new checkpoints. For any other call, and after the repeats, a person is asked.
-func (d *Draft) uncertain(c *fold.Call, entering int) {
-	l := lookUp(d.basis, c)
-	x := validated(d.basis, c, l)
+func uncertain(add additions, b basis, c *fold.Call, entering int) additions {
+	l := lookUp(b, c)
+	x := validated(b, c, l)
 	switch {
 	case x.trouble != nil:
-		d.postpone(c, x.trouble)
-		return
+		return postpone(add, b, c, x.trouble)
 	case x.invalid != nil:
 		// It cannot be run again. Its outcome is still unknown.
-		d.notRun(c, ending{outcome: task.OutcomeInvalid, problem: x.invalid.Error()})
-		return
+		return notRun(add, b, c, ending{outcome: task.OutcomeInvalid, problem: x.invalid.Error()})
 	}
 	if c.Cause == event.CauseRestored {
-		d.askOutcome(c, &x)
-		return // it may have ended since, and more may have followed
+		return askOutcome(add, b, c, &x) // it may have ended since, and more may have followed
 	}
 	safe := c.Safe && repeatable(x.entry.Tool)
 	x.changed = c.Changed || c.Digest != "" && c.Digest != x.entry.Digest
 	again := c.Cause == event.CauseDied && (safe || c.Checkpoint && !x.changed)
 	switch {
 	case safe && c.Cause != event.CauseDied:
-		d.finish(c, ending{outcome: task.OutcomeError, problem: fmt.Sprintf("%s has no result: %s", c.Tool, c.Why)})
-		return
+		return finish(add, b, c, ending{outcome: task.OutcomeError, problem: fmt.Sprintf("%s has no result: %s", c.Tool, c.Why)})
 	case again && c.Repeats < maxRepeats:
 		if c.Repeats > 0 && c.Retry == nil {
-			d.retryAfter(c, backoff(c.Repeats, firstRepeat, maxRepeat), c.Why)
-			return
+			return retryAfter(add, b, c, backoff(c.Repeats, firstRepeat, maxRepeat), c.Why)
 		}
-		if e := d.mayEnter(c, l, entering); e != nil {
-			d.start(c, e, c.Attempt)
+		var e *Execution
+		if add, e = mayEnter(add, b, c, l, entering); e == nil {
+			return add
 		}
-		return
+		return startCall(add, b, c, e, c.Attempt)
 	}
-	d.askOutcome(c, &x)
+	return askOutcome(add, b, c, &x)
 }
 
 // goOn enters a suspended call again when all of its questions are answered, or its timer
 // has fired; for a call that is watched, when a look has found a change. While a restored store waits for its operator, no timer fires.
-func (d *Draft) goOn(c *fold.Call, entering int) {
+func goOn(add additions, b basis, c *fold.Call, entering int) additions {
 	ready := len(c.Asks) > 0
 	for _, ask := range c.Asks {
-		if a := d.f.Approval(ask.Approval); a == nil || a.State == approval.Pending {
+		if a := b.f.Approval(ask.Approval); a == nil || a.State == approval.Pending {
 			ready = false
 		}
 	}
-	due := d.at.Held.IsZero() && c.Wake != nil && !d.at.Now.Before(*c.Wake) && (!c.Watch || c.Looked)
+	due := b.at.Held.IsZero() && c.Wake != nil && !b.at.Now.Before(*c.Wake) && (!c.Watch || c.Looked)
 	if !ready && !due {
-		return
+		return add
 	}
-	if e := d.mayEnter(c, lookUp(d.basis, c), entering); e != nil {
-		d.resume(c, e)
+	add, e := mayEnter(add, b, c, lookUp(b, c), entering)
+	if e == nil {
+		return add
 	}
+	return resumeCall(add, b, c, e)
 }
 
 // plannerFailed ends the task because its planner cannot continue.
-func (d *Draft) plannerFailed(cause error) {
-	problem(d.basis, "planner failed", cause)
+func plannerFailed(add additions, b basis, cause error) additions {
+	problem(b, "planner failed", cause)
 	why := visible.Shorten(cause.Error(), fold.MaxProblem)
-	d.fault(why)
-	d.end(a2a.TaskStateFailed, d.rules.message("The task failed: "+why))
+	add = fault(add, b, why)
+	return endTask(add, b, a2a.TaskStateFailed, b.rules.message("The task failed: "+why))
 }

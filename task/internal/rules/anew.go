@@ -21,45 +21,46 @@ type AskAnew struct {
 	Successor *string // gets the id of the new approval
 }
 
-func (in AskAnew) put(d *Draft) error {
-	a, err := d.permitted(in.Approval, in.Digest, d.rules.decider(in.By, in.Via))
+func (in AskAnew) put(add additions, b basis) (additions, error) {
+	a, by, err := permitted(b, in.Approval, in.Digest, b.rules.decider(in.By, in.Via))
 	if err != nil {
-		return err
+		return add, err
 	}
+	add.decider = by
 	refuse := func(why string) error { return approval.NotAllowed(&a.Approval, why) }
-	if in.Via == approval.ViaProvider || !mayBeAnew(d.basis, a) {
-		return refuse("only the question whether a call may begin can be asked anew, by a person; decide it as it is")
+	if in.Via == approval.ViaProvider || !mayBeAnew(b, a) {
+		return add, refuse("only the question whether a call may begin can be asked anew, by a person; decide it as it is")
 	}
-	c, l := d.f.Call(a.Call), lookOf(d.basis, &a.Approval)
+	c, l := b.f.Call(a.Call), lookOf(b, &a.Approval)
 	switch {
 	case l.trouble != nil:
-		return refuse("its tool cannot be reached now, so that its gates are not known: try again later")
-	case outdated(d.basis, &a.Approval, &l):
-		return ErrStale
+		return add, refuse("its tool cannot be reached now, so that its gates are not known: try again later")
+	case outdated(b, &a.Approval, &l):
+		return add, ErrStale
 	}
-	x, room := examine(d.basis, c, l, c.Args, false /* open */), openRoom(d.basis)
+	x, room := examine(b, c, l, c.Args, false /* open */), openRoom(b)
 	if x.invalid != nil {
-		return refuse("its call is not valid any more: reject it; it would be stopped")
+		return add, refuse("its call is not valid any more: reject it; it would be stopped")
 	}
 	if x.verdict.Action == approval.ActionDeny {
-		return refuse("a gate denies the call now: reject it; it would be stopped")
+		return add, refuse("a gate denies the call now: reject it; it would be stopped")
 	}
 	if len(stricter(a, &x.verdict).Beyond(a.Terms)) == 0 {
-		return refuse("its gates demand nothing more now; decide it as it is")
+		return add, refuse("its gates demand nothing more now; decide it as it is")
 	}
 	keepTerms(a, &x.verdict)
-	d.resolve(a, approval.Superseded, approval.Resolution{By: in.By, Via: in.Via, At: d.at.Now, Reason: "asked anew, because its gates demand more now"})
-	asked := len(d.asked)
-	d.askCall(c, &x, a.ID)
-	if len(d.asked) == asked { // the call has ended instead
-		return refuse("the question cannot be shown on these terms; decide it as it is")
+	add = resolve(add, b, a, approval.Superseded, approval.Resolution{By: in.By, Via: in.Via, At: b.at.Now, Reason: "asked anew, because its gates demand more now"})
+	asked := len(add.asked)
+	add = askCall(add, b, c, &x, a.ID)
+	if len(add.asked) == asked { // the call has ended instead
+		return add, refuse("the question cannot be shown on these terms; decide it as it is")
 	}
-	d.tellParked()
-	if n := d.size(); n > room {
-		return refuse(fmt.Sprintf("asking it anew takes %d bytes, and the log of the task has room for %d more beside decisions and results; decide it as it is", n, max(room, 0)))
+	add = tellParked(add, b)
+	if n := add.size(); n > room {
+		return add, refuse(fmt.Sprintf("asking it anew takes %d bytes, and the log of the task has room for %d more beside decisions and results; decide it as it is", n, max(room, 0)))
 	}
-	*in.Successor = d.asked[asked].ID
-	return nil
+	*in.Successor = add.asked[asked].ID
+	return add, nil
 }
 
 // mayBeAnew reports whether an approval asks whether a call may begin.

@@ -14,54 +14,56 @@ import (
 )
 
 // ask adds an approval: event, row, deadline, notifications and audit.
-func (d *Draft) ask(a *approval.Approval) {
-	d.add(event.KindAsked, a)
-	asked := d.f.Approval(a.ID)
-	d.putApproval(asked)
+func ask(add additions, b basis, a *approval.Approval) additions {
+	add = addEvent(add, b, event.KindAsked, a)
+	asked := b.f.Approval(a.ID)
+	add = putApproval(add, b, asked)
 	if a.Deadline != nil {
-		d.due = append(d.due, expiry(a))
+		add.due = append(add.due, expiry(a))
 	}
-	d.due = append(d.due, reminders(a)...)
-	if d.rules.offers(a) {
-		d.due = append(d.due, d.rules.silence(a))
+	add.due = append(add.due, reminders(a)...)
+	if b.rules.offers(a) {
+		add.due = append(add.due, b.rules.silence(a))
 	}
-	d.asked = append(d.asked, &asked.Approval)
-	d.announce(a, task.NotifyAsked)
-	d.recordOf(a, approval.Audit{What: approval.AuditAsked, By: a.Requester, Deadline: a.Deadline})
+	add.asked = append(add.asked, &asked.Approval)
+	add = announce(add, b, a, task.NotifyAsked)
+	add = recordOf(add, b, a, approval.Audit{What: approval.AuditAsked, By: a.Requester, Deadline: a.Deadline})
 	for i := range a.Votes {
-		d.recordVote(a, &a.Votes[i])
+		add = recordVote(add, b, a, &a.Votes[i])
 	}
+	return add
 }
 
 // recordVote adds the audit entry of a vote.
-func (d *Draft) recordVote(a *approval.Approval, v *approval.Vote) {
-	d.recordOf(a, approval.Audit{What: approval.AuditVoted, Digest: v.Digest, By: v.By, Via: v.Via, Reason: v.Reason})
+func recordVote(add additions, b basis, a *approval.Approval, v *approval.Vote) additions {
+	return recordOf(add, b, a, approval.Audit{What: approval.AuditVoted, Digest: v.Digest, By: v.By, Via: v.Via, Reason: v.Reason})
 }
 
 // recordOf adds an audit entry about an approval, with the digest of the call that it shows unless entry has another.
-func (d *Draft) recordOf(a *approval.Approval, entry approval.Audit) {
+func recordOf(add additions, b basis, a *approval.Approval, entry approval.Audit) additions {
 	entry.Approval, entry.Call, entry.Tool, entry.Gate, entry.Digest = a.ID, a.Call, a.Tool, a.Terms.Gate, cmp.Or(entry.Digest, a.Digest)
-	d.record(entry)
+	return record(add, b, entry)
 }
 
-// changed adds an event that changes a pending approval, the row of the approval, and an audit entry, which has the
+// changeApproval adds an event that changes a pending approval, the row of the approval, and an audit entry, which has the
 // deadline after it or, if the event has removed that, its own.
-func (d *Draft) changed(a *fold.Approval, kind string, e any, entry approval.Audit) {
-	d.add(kind, e)
+func changeApproval(add additions, b basis, a *fold.Approval, kind string, e any, entry approval.Audit) additions {
+	add = addEvent(add, b, kind, e)
 	if a.Deadline != nil {
 		entry.Deadline = a.Deadline
 	}
-	d.putApproval(a)
-	d.recordOf(&a.Approval, entry)
+	add = putApproval(add, b, a)
+	return recordOf(add, b, &a.Approval, entry)
 }
 
 // putApproval writes the approval's row without checking the row's own rev: the task's
 // rev guards it.
-func (d *Draft) putApproval(a *fold.Approval) {
+func putApproval(add additions, b basis, a *fold.Approval) additions {
 	row, err := task.EncodeRow(task.RowApproval, []byte(a.ID), store.Any, &a.Approval)
-	row.Index = ApprovalKeys(store.Owner(d.f.Owner.Tenant, d.f.Owner.Subject), &a.Approval)
-	d.rows = append(d.rows, row)
-	d.fail(err)
+	row.Index = ApprovalKeys(store.Owner(b.f.Owner.Tenant, b.f.Owner.Subject), &a.Approval)
+	add.rows = append(add.rows, row)
+	add.fail(err)
+	return add
 }
 
 // ApprovalKeys returns the keys of an approval of an owner's task in all indexes.
@@ -112,21 +114,21 @@ func settledKeys(tenant string, a *approval.Approval) []store.IndexKey {
 }
 
 // resolve ends an approval: event, row, deadline, notifications and audit.
-func (d *Draft) resolve(a *fold.Approval, state approval.State, r approval.Resolution) {
+func resolve(add additions, b basis, a *fold.Approval, state approval.State, r approval.Resolution) additions {
 	deadline, later := a.Deadline, reminders(&a.Approval)
-	d.add(event.KindResolved, &event.ApprovalResolved{ID: a.ID, State: state, Resolution: r})
-	d.putApproval(a)
+	add = addEvent(add, b, event.KindResolved, &event.ApprovalResolved{ID: a.ID, State: state, Resolution: r})
+	add = putApproval(add, b, a)
 	if deadline != nil {
-		d.due = append(d.due, removed(expiry(&a.Approval)))
+		add.due = append(add.due, removed(expiry(&a.Approval)))
 	}
 	for _, due := range later {
-		d.due = append(d.due, removed(due))
+		add.due = append(add.due, removed(due))
 	}
-	if !a.Opened && d.rules.offers(&a.Approval) {
-		d.due = append(d.due, removed(d.rules.silence(&a.Approval)))
+	if !a.Opened && b.rules.offers(&a.Approval) {
+		add.due = append(add.due, removed(b.rules.silence(&a.Approval)))
 	}
-	d.resolved, d.settles = append(d.resolved, a.ID), true
-	d.announce(&a.Approval, task.NotifyResolved)
+	add.resolved, add.settles = append(add.resolved, a.ID), true
+	add = announce(add, b, &a.Approval, task.NotifyResolved)
 	entry := approval.Audit{What: approval.AuditResolved, Digest: r.Digest, State: state, By: r.By, Via: r.Via, Reason: r.Reason}
 	if r.Grant != nil {
 		entry.Grant = r.Grant.ID
@@ -134,24 +136,26 @@ func (d *Draft) resolve(a *fold.Approval, state approval.State, r approval.Resol
 	if state == approval.Expired {
 		entry.Deadline = deadline
 	}
-	d.recordOf(&a.Approval, entry)
-	d.audited[len(d.audited)-1].Asked = a.Asked // never routine, so the entry is there
+	add = recordOf(add, b, &a.Approval, entry)
+	add.audited[len(add.audited)-1].Asked = a.Asked // never routine, so the entry is there
+	return add
 }
 
 // announce adds the notifications of an event of an approval: a row for each route that takes it.
-func (d *Draft) announce(a *approval.Approval, event string) {
-	for i := range d.rules.Routes {
-		r := &d.rules.Routes[i]
+func announce(add additions, b basis, a *approval.Approval, event string) additions {
+	for i := range b.rules.Routes {
+		r := &b.rules.Routes[i]
 		if !r.Takes(event, a.Routes()) && !escalatesTo(a, r, event) {
 			continue
 		}
-		row, err := (&task.Notification{V: task.RowVersion, Approval: a.ID, Event: event, Route: r.Name, At: d.at.millis()}).Row(store.Any)
+		row, err := (&task.Notification{V: task.RowVersion, Approval: a.ID, Event: event, Route: r.Name, At: b.at.millis()}).Row(store.Any)
 		if err != nil {
-			d.fail(err)
-			return
+			add.fail(err)
+			return add
 		}
-		d.rows = append(d.rows, row)
+		add.rows = append(add.rows, row)
 	}
+	return add
 }
 
 // escalatesTo reports whether an event is an escalation that names a route, which is then told
@@ -161,45 +165,49 @@ func escalatesTo(a *approval.Approval, r *task.Route, event string) bool {
 }
 
 // keepMailbox adds the address of the requester of a new task, if a route writes to requesters.
-func (d *Draft) keepMailbox(address string) {
-	if address != "" && slices.ContainsFunc(d.rules.Routes, func(r task.Route) bool { return r.Requester }) {
-		d.rows = append(d.rows, store.RowChange{Kind: task.RowMailbox, Key: []byte(task.MailboxKey), IfRev: store.Any, Value: []byte(address)})
+func keepMailbox(add additions, b basis, address string) additions {
+	if address != "" && slices.ContainsFunc(b.rules.Routes, func(r task.Route) bool { return r.Requester }) {
+		add.rows = append(add.rows, store.RowChange{Kind: task.RowMailbox, Key: []byte(task.MailboxKey), IfRev: store.Any, Value: []byte(address)})
 	}
+	return add
 }
 
 // supersede ends an approval because its question is out of date.
-func (d *Draft) supersede(a *fold.Approval, why string) {
-	d.resolve(a, approval.Superseded, approval.Resolution{Via: approval.ViaSystem, At: d.at.Now, Reason: why})
+func supersede(add additions, b basis, a *fold.Approval, why string) additions {
+	return resolve(add, b, a, approval.Superseded, approval.Resolution{Via: approval.ViaSystem, At: b.at.Now, Reason: why})
 }
 
 // resolveAll ends all pending approvals of a call, or of the task if c is nil.
-func (d *Draft) resolveAll(c *fold.Call, state approval.State, r approval.Resolution) {
-	for _, a := range d.f.Approvals {
+func resolveAll(add additions, b basis, c *fold.Call, state approval.State, r approval.Resolution) additions {
+	for _, a := range b.f.Approvals {
 		if a.State != approval.Pending || c != nil && a.Call != c.ID {
 			continue
 		}
-		d.resolve(a, state, r)
+		add = resolve(add, b, a, state, r)
 	}
+	return add
 }
 
 // closeAsks supersedes all questions about a call that no longer needs their answers.
-func (d *Draft) closeAsks(c *fold.Call, why string) {
-	d.resolveAll(c, approval.Superseded, approval.Resolution{Via: approval.ViaSystem, At: d.at.Now, Reason: why})
+func closeAsks(add additions, b basis, c *fold.Call, why string) additions {
+	return resolveAll(add, b, c, approval.Superseded, approval.Resolution{Via: approval.ViaSystem, At: b.at.Now, Reason: why})
 }
 
 // withdraw supersedes an approval if it is pending.
-func (d *Draft) withdraw(id, why string) {
-	if a := d.f.Approval(id); a != nil && a.State == approval.Pending {
-		d.supersede(a, why)
-		return
+func withdraw(add additions, b basis, id, why string) additions {
+	if a := b.f.Approval(id); a != nil && a.State == approval.Pending {
+		return supersede(add, b, a, why)
 	}
+	return add
 }
 
 // notHeld is the reason for closing a question whose call no longer waits for the answer.
 const notHeld = "the call does not wait for the answer any longer"
 
 // closeHeld supersedes the question that holds a call, if there is one.
-func (d *Draft) closeHeld(c *fold.Call) { d.withdraw(c.Held, notHeld) }
+func closeHeld(add additions, b basis, c *fold.Call) additions {
+	return withdraw(add, b, c.Held, notHeld)
+}
 
 // abandoned reports whether a pending approval holds a call that does not wait in this
 // process: its process has died, and the answer would not arrive.
@@ -229,7 +237,7 @@ func approvalOf(b basis, c *fold.Call) *fold.Approval {
 
 // news reports whether an approval was requested or resolved, by the draft or by another
 // writer.
-func (d *Draft) news() bool { return d.told || len(d.asked) > 0 || len(d.resolved) > 0 }
+func (add *additions) news() bool { return add.told || len(add.asked) > 0 || len(add.resolved) > 0 }
 
 // wrongCodes returns the pending approvals that answers name with a wrong code, and whether
 // any answer has a code.
@@ -262,14 +270,14 @@ func rejectedBefore(b basis, c *fold.Call, x *examined) *fold.Approval {
 }
 
 // rejectedAgain ends a call that was rejected before, when the agent asks for it again.
-func (d *Draft) rejectedAgain(c *fold.Call, before *fold.Approval) {
+func rejectedAgain(add additions, b basis, c *fold.Call, before *fold.Approval) additions {
 	text := fmt.Sprintf("the same call was rejected before in this task (%s)", before.ID)
 	if why := before.Resolution.Reason; why != "" {
 		text += ": " + why
 	}
-	if d.refused(c, task.OutcomeRejected, text) {
-		return
+	if result := refusal(b, c, text); result != nil {
+		return complete(add, b, c, task.OutcomeRejected, result)
 	}
-	d.artifact(&event.ArtifactUpdate{ID: c.ID, Name: c.Tool, Parts: event.TextPart(visible.Text(text)), Last: true})
-	d.notRun(c, ending{outcome: task.OutcomeRejected, problem: text})
+	add = addArtifact(add, b, &event.ArtifactUpdate{ID: c.ID, Name: c.Tool, Parts: event.TextPart(visible.Text(text)), Last: true})
+	return notRun(add, b, c, ending{outcome: task.OutcomeRejected, problem: text})
 }

@@ -26,42 +26,44 @@ type Verdict struct {
 }
 
 // follows notes a verdict at the last audit entry that follows from it, if there is one after the first n.
-func (d *Draft) follows(n int, v Verdict) {
-	if len(d.audited) > n {
-		d.audited[len(d.audited)-1].Verdict = v
+func follows(add additions, n int, v Verdict) additions {
+	if len(add.audited) > n {
+		add.audited[len(add.audited)-1].Verdict = v
 	}
+	return add
 }
 
 // record adds an audit entry, with its digest keyed.
-func (d *Draft) record(entry approval.Audit) {
-	entry.V, entry.At, entry.Task = approval.Version, d.at.Now, d.f.View.IDs().Task
-	entry.Tenant, entry.Owner = d.f.Owner.Tenant, d.f.Owner.Subject
+func record(add additions, b basis, entry approval.Audit) additions {
+	entry.V, entry.At, entry.Task = approval.Version, b.at.Now, b.f.View.IDs().Task
+	entry.Tenant, entry.Owner = b.f.Owner.Tenant, b.f.Owner.Subject
 	stored := entry
 	if entry.Digest != "" {
-		d.needAuditKey()
-		stored.Digest = approval.KeyedDigest(d.f.AuditKey, entry.Digest)
+		add = needAuditKey(add, b)
+		stored.Digest = approval.KeyedDigest(b.f.AuditKey, entry.Digest)
 	}
-	start := len(d.buf)
+	start := len(add.buf)
 	var err error
-	if d.buf, err = event.AppendAudit(d.buf, &stored); err != nil {
-		d.fail(fmt.Errorf("encode audit entry: %w", err))
-		return
+	if add.buf, err = event.AppendAudit(add.buf, &stored); err != nil {
+		add.fail(fmt.Errorf("encode audit entry: %w", err))
+		return add
 	}
-	d.audit = append(d.audit, d.since(start))
-	routine := (entry.What == approval.AuditStarted || entry.What == approval.AuditFinished) && !d.f.Asked(entry.Call) && entry.Grant == ""
-	if !routine || d.rules.EachCall != nil && d.rules.EachCall() {
-		d.audited = append(d.audited, Audited{Audit: stored, Routine: routine})
+	add.audit = append(add.audit, add.since(start))
+	routine := (entry.What == approval.AuditStarted || entry.What == approval.AuditFinished) && !b.f.Asked(entry.Call) && entry.Grant == ""
+	if !routine || b.rules.EachCall != nil && b.rules.EachCall() {
+		add.audited = append(add.audited, Audited{Audit: stored, Routine: routine})
 	}
+	return add
 }
 
 // needAuditKey adds the key of the task's audit, if the task has none. It is made from two new
 // ids, which have 62 random bits each.
-func (d *Draft) needAuditKey() {
-	if d.f.AuditKey != nil {
-		return
+func needAuditKey(add additions, b basis) additions {
+	if b.f.AuditKey != nil {
+		return add
 	}
-	sum := sha256.Sum256([]byte("key of an audit\x00" + d.rules.NewID() + d.rules.NewID()))
-	d.add(event.KindAuditKey, &event.AuditKey{Key: sum[:16]})
+	sum := sha256.Sum256([]byte("key of an audit\x00" + b.rules.NewID() + b.rules.NewID()))
+	return addEvent(add, b, event.KindAuditKey, &event.AuditKey{Key: sum[:16]})
 }
 
 // OfStore returns the JSON of an audit entry about the whole store, which has no task.

@@ -32,31 +32,32 @@ const (
 )
 
 // addChildCancel adds due work that cancels the remote work of a call.
-func (d *Draft) addChildCancel(c *fold.Call) {
-	state, kept := d.f.Kept(c.ID)
+func addChildCancel(add additions, b basis, c *fold.Call) additions {
+	state, kept := b.f.Kept(c.ID)
 	if !kept {
-		return
+		return add
 	}
-	d.stopChild(c, ChildCancel{State: state})
+	return stopChild(add, b, c, ChildCancel{State: state})
 }
 
 // stopChild adds due work that cancels the remote work of a call, with the state in p.
-func (d *Draft) stopChild(c *fold.Call, p ChildCancel) {
-	if !hasChildren(d.basis, c) {
-		return
+func stopChild(add additions, b basis, c *fold.Call, p ChildCancel) additions {
+	if !hasChildren(b, c) {
+		return add
 	}
 	p.Tool, p.Call = c.Tool, c.ID
-	d.cancelLater(p, 0)
+	return cancelLater(add, b, p, 0)
 }
 
 // cancelLater adds due work that cancels the remote work of a call after a pause.
-func (d *Draft) cancelLater(p ChildCancel, pause time.Duration) {
+func cancelLater(add additions, b basis, p ChildCancel, pause time.Duration) additions {
 	payload, err := json.Marshal(p)
 	if err != nil {
-		d.fail(fmt.Errorf("encode child cancel: %w", err))
-		return
+		add.fail(fmt.Errorf("encode child cancel: %w", err))
+		return add
 	}
-	d.due = append(d.due, store.DueChange{Time: store.MillisOf(d.at.Now.Add(pause)), Kind: task.DueChildCancel, Key: []byte(p.Call), Payload: payload})
+	add.due = append(add.due, store.DueChange{Time: store.MillisOf(b.at.Now.Add(pause)), Kind: task.DueChildCancel, Key: []byte(p.Call), Payload: payload})
+	return add
 }
 
 // ChildCancelResult is the result of due work of kind [task.DueChildCancel].
@@ -67,14 +68,14 @@ type ChildCancelResult struct {
 	Nothing     bool  // there was nothing to cancel
 }
 
-func (in ChildCancelResult) put(d *Draft) error {
+func (in ChildCancelResult) put(add additions, b basis) (additions, error) {
 	var p ChildCancel
 	if err := json.Unmarshal(in.Row.Payload, &p); err != nil {
-		return fmt.Errorf("decode child cancel: %w", err)
+		return add, fmt.Errorf("decode child cancel: %w", err)
 	}
-	d.drop(in.Row)
+	add = drop(add, in.Row)
 	if in.Nothing {
-		return nil
+		return add, nil
 	}
 	pause := time.Second << (p.Try + 1)
 	if p.Down++; in.Unreachable {
@@ -84,14 +85,12 @@ func (in ChildCancelResult) put(d *Draft) error {
 		p.Down = 0
 	}
 	if in.Failed != nil && p.Try < childTries && p.Down < childDown {
-		d.cancelLater(p, pause)
-		return nil
+		return cancelLater(add, b, p, pause), nil
 	}
 	entry := approval.Audit{What: approval.AuditCanceled, Call: p.Call, Tool: p.Tool}
 	if in.Failed != nil {
-		c := d.f.Call(p.Call)
-		entry.Reason = "gave up canceling its remote work: " + redacted(c == nil || hides(d.basis, c), in.Failed).Error()
+		c := b.f.Call(p.Call)
+		entry.Reason = "gave up canceling its remote work: " + redacted(c == nil || hides(b, c), in.Failed).Error()
 	}
-	d.record(entry)
-	return nil
+	return record(add, b, entry), nil
 }

@@ -34,7 +34,7 @@ func (in Decisions) repeats(all []approval.Matched) {
 	}
 }
 
-func (in Decisions) put(d *Draft) error { return d.decide(in, nil) }
+func (in Decisions) put(add additions, b basis) (additions, error) { return decide(add, b, in, nil) }
 
 // ErrStale means that approvals have to be brought up to date, with [Refresh], before a
 // decision is considered.
@@ -48,106 +48,102 @@ type Refresh struct {
 	Denied bool // also end approvals of calls that a gate denies now
 }
 
-func (in Refresh) put(d *Draft) error {
-	for _, a := range d.f.Pending() {
-		p := d.f.Approval(a.ID)
+func (in Refresh) put(add additions, b basis) (additions, error) {
+	for _, a := range b.f.Pending() {
+		p := b.f.Approval(a.ID)
 		switch {
 		case p.State != approval.Pending: // superseded with an approval before it
-		case expires(d.basis, p):
-			if d.expire(p) {
-				return nil
+		case expires(b, p):
+			if add = expire(add, b, p); add.phase == store.Final {
+				return add, nil
 			}
-		case abandoned(d.basis, a):
-			d.supersede(p, notHeld)
+		case abandoned(b, a):
+			add = supersede(add, b, p, notHeld)
 		default:
-			l := lookOf(d.basis, a)
+			l := lookOf(b, a)
 			switch {
 			case l.trouble != nil:
-			case outdated(d.basis, a, &l):
-				d.replace(p, l)
+			case outdated(b, a, &l):
+				add = replace(add, b, p, l)
 			case in.Denied:
-				d.endDenied(p, l)
+				add = endDenied(add, b, p, l)
 			}
 		}
 	}
-	if d.blank() {
-		return ErrNoChange
+	if add.blank() {
+		return add, ErrNoChange
 	}
-	return nil
+	return add, nil
 }
 
 // replace supersedes an approval that is outdated, and checks the arguments and the policy again. The
 // question of a tool is asked again by the tool, which is entered without an answer.
-func (d *Draft) replace(a *fold.Approval, l look) {
-	c, why := d.f.Call(a.Call), "another version of the server has asked it"
-	if gone := withdrawn(d.basis, &a.Approval); gone != "" {
+func replace(add additions, b basis, a *fold.Approval, l look) additions {
+	c, why := b.f.Call(a.Call), "another version of the server has asked it"
+	if gone := withdrawn(b, &a.Approval); gone != "" {
 		why = gone
 	}
 	if l.differs(&a.Approval) {
 		why = "the tool has changed since it was asked"
 	}
-	d.supersede(a, why)
+	add = supersede(add, b, a, why)
 	if a.Ask != "" {
-		return
+		return add
 	}
 	if a.Kind == approval.KindOutcome {
-		x := validated(d.basis, c, l)
+		x := validated(b, c, l)
 		if x.invalid != nil {
-			d.notRun(c, ending{outcome: task.OutcomeInvalid, problem: x.invalid.Error()})
-			return
+			return notRun(add, b, c, ending{outcome: task.OutcomeInvalid, problem: x.invalid.Error()})
 		}
 		x.changed, x.supersedes = l.differs(&a.Approval), a.ID
-		d.askOutcome(c, &x)
-		return
+		return askOutcome(add, b, c, &x)
 	}
-	x := examine(d.basis, c, l, c.Args, false /* open */)
+	x := examine(b, c, l, c.Args, false /* open */)
 	switch {
 	case x.invalid != nil:
-		d.notRun(c, ending{outcome: task.OutcomeInvalid, problem: x.invalid.Error()})
-		return
+		return notRun(add, b, c, ending{outcome: task.OutcomeInvalid, problem: x.invalid.Error()})
 	case x.verdict.Action == approval.ActionDeny:
-		d.deny(c, &x)
-		return
+		return deny(add, b, c, &x)
 	}
-	d.askAgain(c, &x, a)
+	return askAgain(add, b, c, &x, a)
 }
 
 // endDenied ends an approval, and its call, if the call has not begun and a gate denies it whose condition
 // does not fail. Everything else that is denied stays pending, and is stopped when it would run: a
 // condition that fails may be a mistake, and what has run is better asked about.
-func (d *Draft) endDenied(a *fold.Approval, l look) {
-	c := d.f.Call(a.Call)
+func endDenied(add additions, b basis, a *fold.Approval, l look) additions {
+	c := b.f.Call(a.Call)
 	if a.Kind != approval.KindCall || c.Attempt > 0 || c.Cause != "" {
-		return
+		return add
 	}
-	x := judged(d.basis, c, l)
+	x := judged(b, c, l)
 	if !x.verdict.Firm {
-		return // a call that is invalid ends when it would run
+		return add // a call that is invalid ends when it would run
 	}
 	why := fmt.Sprintf("the gate %s does not allow this call any more", visible.Quote(x.verdict.Terms.Gate, 80)) // without its hint, which may have arguments
-	d.resolve(a, approval.Canceled, approval.Resolution{Via: approval.ViaPolicy, At: d.at.Now, Reason: why})
-	d.deny(c, &x)
+	add = resolve(add, b, a, approval.Canceled, approval.Resolution{Via: approval.ViaPolicy, At: b.at.Now, Reason: why})
+	return deny(add, b, c, &x)
 }
 
 // decide puts decisions into a draft. received, if not nil, is the message that contained
 // them.
-func (d *Draft) decide(in Decisions, received *event.MessageReceived) error {
+func decide(add additions, b basis, in Decisions, received *event.MessageReceived) (additions, error) {
 	for _, answer := range in.List {
-		if a, err := approval.Find(answer, d.f.AllApprovals()); err == nil {
-			if concealed := a.Conceals(d.rules.decider(in.By, in.Via)); concealed != nil {
-				return concealed
+		if a, err := approval.Find(answer, b.f.AllApprovals()); err == nil {
+			if concealed := a.Conceals(b.rules.decider(in.By, in.Via)); concealed != nil {
+				return add, concealed
 			}
 		}
 	}
-	if d.f.Header.Phase == store.Final {
-		return decidedBefore(d.basis, in.List)
+	if b.f.Header.Phase == store.Final {
+		return add, decidedBefore(b, in.List)
 	}
-	if overdue(d.basis) {
-		return ErrStale
+	if overdue(b) {
+		return add, ErrStale
 	}
-	decisions, err := approval.Match(in.List, d.f.AllApprovals(), d.f.Names(in.List))
+	decisions, err := approval.Match(in.List, b.f.AllApprovals(), b.f.Names(in.List))
 	if err != nil {
-		return err
+		return add, err
 	}
 	in.repeats(decisions)
 	decisions = slices.DeleteFunc(decisions, func(x approval.Matched) bool { return x.Settled })
@@ -155,13 +151,13 @@ func (d *Draft) decide(in Decisions, received *event.MessageReceived) error {
 	for i := range decisions {
 		// Only the approvals that are being decided have to be up to date.
 		a := decisions[i].Approval
-		if looks[i] = lookOf(d.basis, a); !outdated(d.basis, a, &looks[i]) && !abandoned(d.basis, a) {
+		if looks[i] = lookOf(b, a); !outdated(b, a, &looks[i]) && !abandoned(b, a) {
 			continue
 		}
 		if looks[i].trouble != nil {
-			return approval.NotAllowed(a, "it has to be asked again, and its tool cannot be reached now: try again later")
+			return add, approval.NotAllowed(a, "it has to be asked again, and its tool cannot be reached now: try again later")
 		}
-		return ErrStale
+		return add, ErrStale
 	}
 	repeats := 0 // of the sender's own votes
 	for i := range decisions {
@@ -170,33 +166,33 @@ func (d *Draft) decide(in Decisions, received *event.MessageReceived) error {
 			repeats++
 			continue
 		}
-		if err := askedNow(d.basis, x.Approval).Check(x.Decision, d.rules.decider(in.By, in.Via), d.at.Now); err != nil {
-			return err
+		if err := askedNow(b, x.Approval).Check(x.Decision, b.rules.decider(in.By, in.Via), b.at.Now); err != nil {
+			return add, err
 		}
 		if in.Via == approval.ViaProvider && !ProviderMayAnswer(x.Approval) {
-			return approval.NotAllowed(x.Approval, "the program may not answer it; have a person answer")
+			return add, approval.NotAllowed(x.Approval, "the program may not answer it; have a person answer")
 		}
 		if x.Decision.Type == approval.Edit && x.Approval.Ask == "" {
-			if edits[i], err = checkEdit(d.basis, x.Approval, x.Decision, looks[i]); err != nil {
-				return err
+			if edits[i], err = checkEdit(b, x.Approval, x.Decision, looks[i]); err != nil {
+				return add, err
 			}
 		}
 	}
 	if repeats == len(decisions) { // also if all are settled: the same decision again has the same answer
-		return ErrNoChange
+		return add, ErrNoChange
 	}
-	if err := d.decides(in.By); err != nil {
-		return err
+	if add.decider, err = decides(b, in.By); err != nil {
+		return add, err
 	}
 	if received != nil {
 		// Decisions may use the reserve; a message of up to minDecision is accepted even in a
 		// full log.
-		if n := len(received.Message); n > minDecision && n > logRoom(d.basis) {
-			return task.Invalid("message", "has %d bytes, and the task's log has room for %d more: send the decision alone", n, max(logRoom(d.basis), 0))
+		if n := len(received.Message); n > minDecision && n > logRoom(b) {
+			return add, task.Invalid("message", "has %d bytes, and the task's log has room for %d more: send the decision alone", n, max(logRoom(b), 0))
 		}
 		received.For = event.ForDecision
-		if err := d.receive(received); err != nil {
-			return err
+		if add, err = addMessage(add, b, received); err != nil {
+			return add, err
 		}
 	}
 	var cancel []string // why
@@ -204,24 +200,22 @@ func (d *Draft) decide(in Decisions, received *event.MessageReceived) error {
 		if decisions[i].Approval.Repeats(decisions[i].Decision, in.By) {
 			continue
 		}
-		why, err := d.decideOn(in, &decisions[i], &edits[i])
-		if err != nil {
-			return err
+		var why string
+		if add, why, err = decideOn(add, b, in, &decisions[i], &edits[i]); err != nil {
+			return add, err
 		}
 		if why != "" {
 			cancel = append(cancel, why)
 		}
 	}
 	if len(cancel) > 0 {
-		d.cancelAll(strings.Join(cancel, "; "), in.By)
-		return nil
+		return cancelAll(add, b, strings.Join(cancel, "; "), in.By), nil
 	}
-	if len(d.resolved) == 0 && d.f.Header.Phase == store.Parked { // votes that start nothing
-		d.phase = store.Parked
-		d.tellVotes(waitingState(d.basis, d.f.Pending()), d.f.Pending())
-		return nil
+	if len(add.resolved) == 0 && b.f.Header.Phase == store.Parked { // votes that start nothing
+		add.phase = store.Parked
+		return tellVotes(add, b, waitingState(b, b.f.Pending()), b.f.Pending()), nil
 	}
-	return nil
+	return add, nil
 }
 
 // askedNow returns an approval as it would be asked now: the parties that have acted in a message since are
@@ -240,45 +234,47 @@ func askedNow(b basis, a *approval.Approval) *approval.Approval {
 
 // decideOn puts a decision that was checked into the draft. edit is the call with the arguments
 // of an edit. cancels is why the decision cancels the task, "" if it does not.
-func (d *Draft) decideOn(in Decisions, x *approval.Matched, edit *examined) (cancels string, err error) {
-	a, answer := d.f.Approval(x.Approval.ID), x.Decision
+func decideOn(add additions, b basis, in Decisions, x *approval.Matched, edit *examined) (_ additions, cancels string, _ error) {
+	a, answer := b.f.Approval(x.Approval.ID), x.Decision
 	if a.State != approval.Pending {
-		return "", approval.Conflict(&a.Approval) // an earlier decision of these has ended the call
+		return add, "", approval.Conflict(&a.Approval) // an earlier decision of these has ended the call
 	}
-	if done, err := d.voteOn(in, a, answer, edit); done || err != nil {
-		return "", err
+	add, done, err := voteOn(add, b, in, a, answer, edit)
+	if done || err != nil {
+		return add, "", err
 	}
 	if answer.Type == approval.Edit && (a.Terms.FourEyes || edit.verdict.Action == approval.ActionAsk && !edit.verdict.Terms.Same(a.Terms)) {
 		// The rules demand another person, or something else of the edited call: a new approval is requested.
-		d.askEdited(in, a, answer, edit)
-		return "", nil
+		return askEdited(add, b, in, a, answer, edit), "", nil
 	}
-	state, r := a.Resolve(answer, in.By, in.Via, d.at.Now)
+	state, r := a.Resolve(answer, in.By, in.Via, b.at.Now)
 	if answer.Grant != nil {
-		if r.Grant, err = d.grant(a, *answer.Grant, in.By); err != nil {
-			return "", err
+		var rows []store.RowChange
+		if r.Grant, rows, err = makeGrant(b, a, *answer.Grant, in.By); err != nil {
+			return add, "", err
 		}
+		add.rows = append(add.rows, rows...)
 	}
 	if answer.Type == approval.Edit && a.Ask == "" {
-		if r.Digest, err = questionDigest(d.basis, &a.Approval, &edit.checked); err != nil {
-			return "", editError(&a.Approval, err)
+		if r.Digest, err = questionDigest(b, &a.Approval, &edit.checked); err != nil {
+			return add, "", editError(&a.Approval, err)
 		}
 	}
-	d.resolve(a, state, r)
+	add = resolve(add, b, a, state, r)
 	switch {
 	case answer.Type == approval.Cancel:
-		return because("a decision canceled the task", answer.Reason), nil
+		return add, because("a decision canceled the task", answer.Reason), nil
 	case answer.Type != approval.Reject || !a.Terms.CancelsTask:
-		return "", nil
+		return add, "", nil
 	}
-	if c := d.f.Call(a.Call); c.State == fold.CallDecided {
-		d.rejected(c, a)
+	if c := b.f.Call(a.Call); c.State == fold.CallDecided {
+		add = rejected(add, b, c, a)
 	}
 	what := "was rejected"
 	if a.Kind == approval.KindOutcome {
 		what = "was given up with an unknown outcome"
 	}
-	return because(fmt.Sprintf("%s (%s) %s", a.Tool, a.Call, what), answer.Reason), nil
+	return add, because(fmt.Sprintf("%s (%s) %s", a.Tool, a.Call, what), answer.Reason), nil
 }
 
 // voteOn adds the vote of an approve or edit that was checked, if the approval needs votes. done
@@ -288,61 +284,59 @@ func (d *Draft) decideOn(in Decisions, x *approval.Matched, edit *examined) (can
 // An edit asks again about the edited call, with the vote of its sender and the needs as they are,
 // even if the policy has no question about the edited call: the other persons have not seen it.
 // Terms that differ ask again without a vote.
-func (d *Draft) voteOn(in Decisions, a *fold.Approval, answer approval.Decision, edit *examined) (done bool, err error) {
+func voteOn(add additions, b basis, in Decisions, a *fold.Approval, answer approval.Decision, edit *examined) (_ additions, done bool, err error) {
 	if len(a.Terms.Needs) == 0 {
-		return false, nil
+		return add, false, nil
 	}
 	digest, args := a.Digest, a.Args
 	switch answer.Type { //nolint:exhaustive // the others are no votes
 	case approval.Approve:
 	case approval.Edit:
 		if edit.verdict.Action == approval.ActionAsk && !edit.verdict.Terms.Same(a.Terms) {
-			return false, nil
+			return add, false, nil
 		}
 		args = answer.Args
-		if digest, err = questionDigest(d.basis, &a.Approval, &edit.checked); err != nil {
-			return false, editError(&a.Approval, err)
+		if digest, err = questionDigest(b, &a.Approval, &edit.checked); err != nil {
+			return add, false, editError(&a.Approval, err)
 		}
 	default:
-		return false, nil
+		return add, false, nil
 	}
 	voter := approval.Decider{By: in.By, Via: in.Via}
-	vote := a.NewVote(voter, digest, args, answer.Reason, d.at.Now)
+	vote := a.NewVote(voter, digest, args, answer.Reason, b.at.Now)
 	open := len(approval.Open([]approval.Vote{vote}, a.Terms.Needs, digest)) > 0
 	if answer.Type == approval.Edit && (open || a.Terms.FourEyes) {
 		if open { // else others vote anew
 			edit.editor = &voter
 		}
-		d.askEdited(in, a, answer, edit)
-		return true, nil
+		return askEdited(add, b, in, a, answer, edit), true, nil
 	}
 	now := a.Approval
 	now.Votes = append(slices.Clone(a.Votes), vote)
-	d.add(event.KindVoted, &event.ApprovalVoted{ID: a.ID, Vote: vote, Waits: now.WaitsFor(client(d.basis))})
-	d.voted, d.settles = true, true
-	d.recordVote(&a.Approval, &vote)
-	if askedNow(d.basis, &a.Approval).Met(digest) {
-		return false, nil
+	add = addEvent(add, b, event.KindVoted, &event.ApprovalVoted{ID: a.ID, Vote: vote, Waits: now.WaitsFor(client(b))})
+	add.voted, add.settles = true, true
+	add = recordVote(add, b, &a.Approval, &vote)
+	if askedNow(b, &a.Approval).Met(digest) {
+		return add, false, nil
 	}
-	d.putApproval(a)
-	return true, nil
+	return putApproval(add, b, a), true, nil
 }
 
 // askEdited asks for a new approval of a call with edited arguments, on the terms of the call if no
 // gate asks about the edited call. Four eyes stay in any case: the author of the edit is a requester.
-func (d *Draft) askEdited(in Decisions, a *fold.Approval, answer approval.Decision, edit *examined) {
+func askEdited(add additions, b basis, in Decisions, a *fold.Approval, answer approval.Decision, edit *examined) additions {
 	switch {
 	case edit.verdict.Action == approval.ActionAsk && a.Terms.FourEyes:
 		edit.verdict.Terms.FourEyes, edit.verdict.Terms.Grants = true, nil
 	case edit.verdict.Action != approval.ActionAsk:
 		edit.verdict.Hint, edit.verdict.Terms, edit.verdict.Gates = fmt.Sprintf("May %s run with these edited arguments?", a.Tool), a.Terms, a.Gates
 	}
-	r := approval.Resolution{Decision: approval.Edit, By: in.By, Via: in.Via, At: d.at.Now, Args: answer.Args, Reason: fold.EditAsksAgain}
+	r := approval.Resolution{Decision: approval.Edit, By: in.By, Via: in.Via, At: b.at.Now, Args: answer.Args, Reason: fold.EditAsksAgain}
 	if answer.Reason != "" {
 		r.Reason += ": " + answer.Reason // whole, for decisionOn
 	}
-	d.resolve(a, approval.Superseded, r)
-	d.askCall(d.f.Call(a.Call), edit, a.ID)
+	add = resolve(add, b, a, approval.Superseded, r)
+	return askCall(add, b, b.f.Call(a.Call), edit, a.ID)
 }
 
 // because appends the reason, if any, to what, the description of an action.

@@ -21,11 +21,11 @@
 //	   │           └── outcome? ◀── unknown ─────────┴─────────────────────────────────────┘
 //	   └── postponed: its tool cannot be looked up now; everything stays as it is
 //
-// Before every entry, the first or a later one, a call goes through [Draft.mayEnter], the
+// Before every entry, the first or a later one, a call goes through [mayEnter], the
 // only way into a tool. A call that was started and has no result when its process dies
-// is unknown ([Draft.died]). If it is declared read-only or idempotent, it is repeated
-// automatically, at most three times ([Draft.uncertain]); for any other, a person is
-// asked ([Draft.askOutcome]).
+// is unknown ([died]). If it is declared read-only or idempotent, it is repeated
+// automatically, at most three times ([uncertain]); for any other, a person is
+// asked ([askOutcome]).
 //
 // # Phases
 //

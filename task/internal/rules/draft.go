@@ -19,25 +19,26 @@ import (
 // newDraft returns an empty draft that has room for so many bytes before it grows.
 func newDraft(r *Rules, at At, f *fold.Fold, bytes int) *Draft {
 	at.Now = at.Now.UTC()
-	d := &Draft{environment: at, rev: f.Header.Rev, buf: slices.Grow([]byte(nil), bytes)}
+	d := &Draft{environment: at, rev: f.Header.Rev}
+	d.added.buf = slices.Grow([]byte(nil), bytes)
 	d.basis = basis{rules: r, at: &d.environment, f: f}
-	d.events, d.audit = d.firstEvents[:0], d.firstAudit[:0]
+	d.added.events, d.added.audit = d.firstEvents[:0], d.firstAudit[:0]
 	return d
 }
 
-// Input is something that happens to a task. It writes its immediate consequences into a
-// draft; [Draft.Advance] decides the rest.
+// Input is something that happens to a task. It adds its immediate consequences, or is refused;
+// [Draft.Advance] decides the rest.
 type Input interface {
-	put(d *Draft) error
+	put(add additions, b basis) (additions, error)
 }
 
 // LogChanged is the [Input] for a change of the log by another writer since the task was last
 // advanced.
 type LogChanged struct{}
 
-func (LogChanged) put(d *Draft) error {
-	d.told = true
-	return nil
+func (LogChanged) put(add additions, b basis) (additions, error) {
+	add.told = true
+	return add, nil
 }
 
 // On puts inputs into a draft on f, which it consumes. If it returns an error, the inputs
@@ -51,7 +52,8 @@ func On(r *Rules, at At, f *fold.Fold, in ...Input) (d *Draft, err error) {
 		if _, settles := i.(Restored); f.Unsettled && !settles {
 			return d, unsettled(f.Header.Task)
 		}
-		if err := cmp.Or(i.put(d), d.err); err != nil {
+		d.added, err = i.put(d.added, d.basis)
+		if err = cmp.Or(err, d.added.err); err != nil {
 			return d, err
 		}
 	}
@@ -88,16 +90,16 @@ func Create(r *Rules, at At, n New) (d *Draft, err error) {
 	if err != nil {
 		return d, err
 	}
-	if err := d.receive(&event.MessageReceived{Message: raw, By: n.Context.Owner(), For: event.ForPlanner}); err != nil {
+	if d.added, err = addMessage(d.added, d.basis, &event.MessageReceived{Message: raw, By: n.Context.Owner(), For: event.ForPlanner}); err != nil {
 		return d, err
 	}
 	f.Messages[0].Decoded = kept
-	d.keepMailbox(n.Context.Owner().Email)
-	d.task(a2a.TaskStateSubmitted)
+	d.added = keepMailbox(d.added, d.basis, n.Context.Owner().Email)
+	d.added = begin(d.added, d.basis, a2a.TaskStateSubmitted)
 	if n.Webhook != nil {
-		err = d.setWebhook(n.Webhook, 0)
+		d.added, err = setWebhook(d.added, d.basis, n.Webhook, 0)
 	}
-	return d, cmp.Or(d.err, err)
+	return d, cmp.Or(d.added.err, err)
 }
 
 // inTask is inTask for the message, with the tasks that it refers to.

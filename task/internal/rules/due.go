@@ -12,15 +12,17 @@ import (
 )
 
 // wake adds a due row that wakes the task, or removes it.
-func (d *Draft) wake(at time.Time, key []byte, remove bool) {
-	d.due = append(d.due, store.DueChange{Time: store.MillisOf(at), Kind: task.DueWake, Key: key, Delete: remove})
+func wake(add additions, at time.Time, key []byte, remove bool) additions {
+	add.due = append(add.due, store.DueChange{Time: store.MillisOf(at), Kind: task.DueWake, Key: key, Delete: remove})
+	return add
 }
 
 // unwake removes the due row of a suspended call, if it has one.
-func (d *Draft) unwake(c *fold.Call) {
+func unwake(add additions, c *fold.Call) additions {
 	if c.Wake != nil {
-		d.due = append(d.due, removed(timer(c.ID, *c.Wake, c.Watch)))
+		add.due = append(add.due, removed(timer(c.ID, *c.Wake, c.Watch)))
 	}
+	return add
 }
 
 // timer is the due row of a suspended call, which is entered or looked at.
@@ -32,15 +34,17 @@ func timer(call string, at time.Time, watch bool) store.DueChange {
 }
 
 // unretry removes the due row of a call that is retried, if it has one.
-func (d *Draft) unretry(c *fold.Call) {
+func unretry(add additions, c *fold.Call) additions {
 	if c.Retry != nil {
-		d.wake(*c.Retry, retryKey(c), true /* remove */)
+		add = wake(add, *c.Retry, retryKey(c), true /* remove */)
 	}
+	return add
 }
 
 // drop removes a due row that is no longer needed.
-func (d *Draft) drop(row store.Due) {
-	d.due = append(d.due, store.DueChange{Time: row.Time, Kind: row.Kind, Key: row.Key, Delete: true})
+func drop(add additions, row store.Due) additions {
+	add.due = append(add.due, store.DueChange{Time: row.Time, Kind: row.Kind, Key: row.Key, Delete: true})
+	return add
 }
 
 // removed is the change that removes a due row.

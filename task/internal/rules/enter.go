@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -64,93 +63,80 @@ func (e *Execution) Logged(p any) any {
 // if the policy allows it now, or a grant covers it, and it was not planned before a restoration.
 // If it was rejected earlier in the task, it is rejected again. In all cases the arguments must be
 // valid against the current schema.
-func (d *Draft) mayEnter(c *fold.Call, l look, entering int) *Execution {
-	first := c.State == fold.CallPlanned && (!c.Restored || approvalOf(d.basis, c) == nil)
-	x := examine(d.basis, c, l, c.Args, first)
-	grant, audited := d.f.Granted(c), len(d.audited)
+func mayEnter(add additions, b basis, c *fold.Call, l look, entering int) (additions, *Execution) {
+	first := c.State == fold.CallPlanned && (!c.Restored || approvalOf(b, c) == nil)
+	x := examine(b, c, l, c.Args, first)
+	grant, audited := b.f.Granted(c), len(add.audited)
 	var standing *usedGrant
 	switch {
 	case x.trouble != nil:
-		d.postpone(c, x.trouble)
-		return nil
+		return postpone(add, b, c, x.trouble), nil
 	case x.invalid != nil:
-		d.notRun(c, ending{outcome: task.OutcomeInvalid, problem: x.invalid.Error()})
-		return nil
+		return notRun(add, b, c, ending{outcome: task.OutcomeInvalid, problem: x.invalid.Error()}), nil
 	case x.verdict.Action == approval.ActionDeny:
-		d.deny(c, &x)
-		return nil
-	case grant == nil && mustAsk(d.basis, c, &x):
-		if hasRun(d.basis, c, &x) {
-			d.askOutcome(c, &x)
-			return nil
+		return deny(add, b, c, &x), nil
+	case grant == nil && mustAsk(b, c, &x):
+		if hasRun(b, c, &x) {
+			return askOutcome(add, b, c, &x), nil
 		}
-		if before := rejectedBefore(d.basis, c, &x); before != nil {
-			d.rejectedAgain(c, before)
-			d.follows(audited, x.said())
-			return nil
+		if before := rejectedBefore(b, c, &x); before != nil {
+			add = rejectedAgain(add, b, c, before)
+			return follows(add, audited, x.said()), nil
 		}
-		if standing, x.lapsed = standingGrant(d.basis, c, &x); standing == nil {
-			d.askCall(c, &x, "")
-			d.follows(audited, x.said())
-			return nil
+		if standing, x.lapsed = standingGrant(b, c, &x); standing == nil {
+			add = askCall(add, b, c, &x, "")
+			return follows(add, audited, x.said()), nil
 		}
 		if err := tool.Unreachable(x.entry.Tool); err != nil {
-			d.postpone(c, err)
-			return nil
+			return postpone(add, b, c, err), nil
 		}
 	case grant != nil:
-		same, err := bound(d.basis, grant, &x.checked)
+		same, err := bound(b, grant, &x.checked)
 		if err != nil {
-			d.notRun(c, ending{outcome: task.OutcomeInvalid, problem: err.Error()})
-			return nil
+			return notRun(add, b, c, ending{outcome: task.OutcomeInvalid, problem: err.Error()}), nil
 		}
 		if !same {
-			d.askAgain(c, &x, grant)
-			return nil
+			return askAgain(add, b, c, &x, grant), nil
 		}
 		if err := tool.Unreachable(x.entry.Tool); err != nil {
-			d.postpone(c, err)
-			return nil // it would fail, and a person has approved it
+			return postpone(add, b, c, err), nil // it would fail, and a person has approved it
 		}
-		if decided := grant.Resolution.At; c.State == fold.CallDecided && c.Since != nil && d.at.Now.Sub(decided) > maxApproved {
+		if decided := grant.Resolution.At; c.State == fold.CallDecided && c.Since != nil && b.at.Now.Sub(decided) > maxApproved {
 			x.lapsed = lapsed(decided)
-			d.askAgain(c, &x, grant)
-			return nil
+			return askAgain(add, b, c, &x, grant), nil
 		}
 	}
 	for _, ask := range c.Asks { // the tool has not got the answers yet
-		a := d.f.Approval(ask.Approval)
+		a := b.f.Approval(ask.Approval)
 		if a == nil || !a.State.Allows() || !tool.QuestionKind(a.AskKind).Authorizes() || c.Since == nil {
 			continue
 		}
-		if decided := a.Resolution.At; d.at.Now.Sub(decided) > maxApproved && d.at.Now.Sub(*c.Since) > maxApproved {
+		if decided := a.Resolution.At; b.at.Now.Sub(decided) > maxApproved && b.at.Now.Sub(*c.Since) > maxApproved {
 			x.lapsed = lapsed(decided)
-			d.askAgain(c, &x, a)
-			return nil
+			return askAgain(add, b, c, &x, a), nil
 		}
 	}
-	if running := d.f.Busy() + entering; !roomToRun(d.basis, running) {
+	if running := b.f.Busy() + entering; !roomToRun(b, running) {
 		if running > 0 {
-			return nil // a call that ends gives its room back, and then this call is examined again
+			return add, nil // a call that ends gives its room back, and then this call is examined again
 		}
-		d.notRun(c, ending{outcome: task.OutcomeError, problem: "the task's log is full: there is no room for the call's outcome, so it was not run"})
-		return nil
+		return notRun(add, b, c, ending{outcome: task.OutcomeError, problem: "the task's log is full: there is no room for the call's outcome, so it was not run"}), nil
 	}
-	e := newExecution(d.basis, c, &x)
-	e.Approval = tool.Approval{ID: d.f.View.IDs().Task + "." + c.ID, By: []string{tool.ByPolicy}}
+	e := newExecution(b, c, &x)
+	e.Approval = tool.Approval{ID: b.f.View.IDs().Task + "." + c.ID, By: []string{tool.ByPolicy}}
 	if grant != nil {
 		e.DecidedAt = grant.Resolution.At
 		e.Approval = tool.Approval{ID: grant.ID, By: grant.Deciders(grant.GrantedDigest())}
 	}
 	if e.standing = standing; standing != nil {
 		standing.promised++
-		e.DecidedAt = d.at.Now
+		e.DecidedAt = b.at.Now
 		e.Approval.By, e.Approval.Grant = []string{standing.by.Subject}, standing.ID
 	}
 	if first && grant == nil {
 		e.verdict = x.said()
 	}
-	return e
+	return add, e
 }
 
 // lapsed returns why what was approved at decided is asked about again.
@@ -160,18 +146,17 @@ func lapsed(decided time.Time) string {
 
 // askAgain asks again about a call that differs from the approved or shown call, or was approved too
 // long ago.
-func (d *Draft) askAgain(c *fold.Call, x *examined, old *fold.Approval) {
-	if hasRun(d.basis, c, x) {
+func askAgain(add additions, b basis, c *fold.Call, x *examined, old *fold.Approval) additions {
+	if hasRun(b, c, x) {
 		x.changed = true
-		d.askOutcome(c, x)
-		return
+		return askOutcome(add, b, c, x)
 	}
 	if x.verdict.Action == approval.ActionAsk {
 		keepTerms(old, &x.verdict)
 	} else {
 		// A person was asked about it before: ask again if in doubt.
 		x.verdict.Hint, x.verdict.Terms, x.verdict.Gates = old.Hint, old.Terms, old.Gates
-		if mask, _ := policy(d.basis, c).Mask(c.Tool); len(mask) > len(old.Terms.Mask) || old.Ask != "" && hides(d.basis, c) { // the hint may have more
+		if mask, _ := policy(b, c).Mask(c.Tool); len(mask) > len(old.Terms.Mask) || old.Ask != "" && hides(b, c) { // the hint may have more
 			x.verdict.Hint = ""
 		}
 		switch {
@@ -182,7 +167,7 @@ func (d *Draft) askAgain(c *fold.Call, x *examined, old *fold.Approval) {
 			x.verdict.Hint = fmt.Sprintf("The tool %s has changed since it was decided to run this call again. May it run now?", c.Tool)
 		}
 	}
-	d.askCall(c, x, old.ID)
+	return askCall(add, b, c, x, old.ID)
 }
 
 // newExecution builds the entry of a call.
@@ -316,92 +301,92 @@ func answerOf(a *fold.Approval) tool.Answer {
 	}
 }
 
-// start writes that a call starts; its tool runs once that is durable.
-func (d *Draft) start(c *fold.Call, e *Execution, attempt int) {
+// startCall writes that a call starts; its tool runs once that is durable.
+func startCall(add additions, b basis, c *fold.Call, e *Execution, attempt int) additions {
 	e.Attempt, e.Allowed = attempt, attempt != c.Attempt
 	started := &event.CallStarted{Call: c.ID, Attempt: attempt, Tool: e.checked.entry.Digest}
 	started.Safe = repeatable(e.Tool) && (e.Allowed || c.Safe)
-	grant := d.f.Granted(c)
+	grant := b.f.Granted(c)
 	if grant != nil {
 		started.Digest = grant.GrantedDigest()
 	}
-	if string(e.checked.raw) != string(d.f.Planned(c.ID)) {
+	if string(e.checked.raw) != string(b.f.Planned(c.ID)) {
 		started.Args = e.checked.raw
 	}
 	if e.standing != nil {
 		started.Grant = e.standing.ID
 		var err error
-		started.Digest, err = callDigest(d.basis, &e.checked)
-		d.fail(cmp.Or(err, useGrant(d.basis, e.standing, c)))
+		started.Digest, err = callDigest(b, &e.checked)
+		add.fail(err)
+		add = useGrant(add, b, e.standing, c)
 	}
-	d.unretry(c)
-	d.add(event.KindStarted, started)
-	d.launched(c, e, grant)
+	add = unretry(add, c)
+	add = addEvent(add, b, event.KindStarted, started)
+	return launched(add, b, c, e, grant)
 }
 
-// resume writes that a suspended call is entered again.
-func (d *Draft) resume(c *fold.Call, e *Execution) {
-	d.unwake(c)
-	d.unretry(c)
+// resumeCall writes that a suspended call is entered again.
+func resumeCall(add additions, b basis, c *fold.Call, e *Execution) additions {
+	add = unwake(add, c)
+	add = unretry(add, c)
 	if e.standing != nil {
-		d.fail(useGrant(d.basis, e.standing, c))
+		add = useGrant(add, b, e.standing, c)
 	}
 	resumed := &event.CallResumed{Call: c.ID, N: c.Suspended, Tool: e.checked.entry.Digest, Safe: c.Safe && repeatable(e.Tool)}
-	d.add(event.KindResumed, resumed)
-	d.launched(c, e, d.f.Granted(c))
+	add = addEvent(add, b, event.KindResumed, resumed)
+	return launched(add, b, c, e, b.f.Granted(c))
 }
 
 // launched adds an entry to the draft's launches.
-func (d *Draft) launched(c *fold.Call, e *Execution, grant *fold.Approval) {
-	d.launch = append(d.launch, e)
+func launched(add additions, b basis, c *fold.Call, e *Execution, grant *fold.Approval) additions {
+	add.launch = append(add.launch, e)
 	a := approval.Audit{What: approval.AuditStarted, Call: c.ID, Tool: c.Tool, Attempt: c.Attempt}
 	if grant != nil {
 		a.Approval, a.Digest = grant.ID, grant.GrantedDigest()
 	}
 	if e.standing != nil {
 		var err error
-		a.Digest, err = callDigest(d.basis, &e.checked)
-		d.fail(err)
+		a.Digest, err = callDigest(b, &e.checked)
+		add.fail(err)
 		a.Grant, a.Gate = e.standing.ID, e.standing.Gate
 	}
-	audited := len(d.audited)
-	d.record(a)
-	d.follows(audited, e.verdict)
+	audited := len(add.audited)
+	add = record(add, b, a)
+	return follows(add, audited, e.verdict)
 }
 
 // enterCall writes that a planned or decided call is entered.
-func (d *Draft) enterCall(c *fold.Call, e *Execution) {
+func enterCall(add additions, b basis, c *fold.Call, e *Execution) additions {
 	if c.Paused {
-		d.resume(c, e)
-		return
+		return resumeCall(add, b, c, e)
 	}
-	d.start(c, e, c.Attempt+1)
+	return startCall(add, b, c, e, c.Attempt+1)
 }
 
 // askCall requests approval of a call as it was examined. If an earlier run of it may have
 // had an effect, the question says so. The arguments of a call that
 // was entered before are in use, so they can no longer be edited.
-func (d *Draft) askCall(c *fold.Call, x *examined, supersedes string) {
+func askCall(add additions, b basis, c *fold.Call, x *examined, supersedes string) additions {
 	a := &approval.Approval{
 		Kind: approval.KindCall, Args: x.raw, Hint: x.verdict.Hint, Terms: x.verdict.Terms, Gates: x.verdict.Gates, Supersedes: supersedes,
 	}
 	if c.Attempt > 0 {
 		a.Terms.Allowed = withoutEdit(a.Terms)
 	} else {
-		a.GrantKey = grantKey(d.basis, c, x)
+		a.GrantKey = grantKey(b, c, x)
 	}
 	notes := []string{x.lapsed}
 	if c.Paused {
 		notes = append(notes, visible.Clip(c.Tool, 64)+" has started, and waits: approve to let it go on.")
 	}
 	if c.Cause != "" {
-		notes = append(notes, fmt.Sprintf("It is not known whether %s has run: %s.", c.Tool, whyUnknown(c.Cause, c.Why, hides(d.basis, c))))
+		notes = append(notes, fmt.Sprintf("It is not known whether %s has run: %s.", c.Tool, whyUnknown(c.Cause, c.Why, hides(b, c))))
 	} else {
-		notes = append(notes, sinceBackup(d.basis, c))
+		notes = append(notes, sinceBackup(b, c))
 	}
-	notes = append(notes, afterResults(d.basis, c), x.verdict.Notes)
+	notes = append(notes, afterResults(b, c), x.verdict.Notes)
 	a.Notes = strings.Join(slices.DeleteFunc(notes, func(n string) bool { return n == "" }), " ")
-	d.request(c, x, a)
+	return request(add, b, c, x, a)
 }
 
 // maxAfter bounds how many results a question names.
@@ -443,23 +428,21 @@ func withoutEdit(t approval.Terms) []approval.DecisionType {
 
 // request asks for the approval a of a call, of any kind. If the question cannot be
 // shown, the call ends with the reason.
-func (d *Draft) request(c *fold.Call, x *examined, a *approval.Approval) {
-	if err := fill(d.basis, c, x, a); err != nil {
-		d.notRun(c, ending{outcome: task.OutcomeInvalid, problem: err.Error()})
-		return
+func request(add additions, b basis, c *fold.Call, x *examined, a *approval.Approval) additions {
+	if err := fill(b, c, x, a); err != nil {
+		return notRun(add, b, c, ending{outcome: task.OutcomeInvalid, problem: err.Error()})
 	}
 	if x.editor != nil {
-		if v := a.NewVote(*x.editor, a.Digest, a.Args, "", d.at.Now); len(v.Meets) > 0 { // a is not escalated yet
+		if v := a.NewVote(*x.editor, a.Digest, a.Args, "", b.at.Now); len(v.Meets) > 0 { // a is not escalated yet
 			a.Votes = []approval.Vote{v}
-			a.Waits = a.WaitsFor(client(d.basis))
+			a.Waits = a.WaitsFor(client(b))
 		}
 	}
-	if err := fits(d.basis, a); err != nil {
-		d.notRun(c, ending{outcome: task.OutcomeError, problem: err.Error()})
-		return
+	if err := fits(b, a); err != nil {
+		return notRun(add, b, c, ending{outcome: task.OutcomeError, problem: err.Error()})
 	}
-	d.unretry(c) // its tool can be reached
-	d.ask(a)
+	add = unretry(add, c) // its tool can be reached
+	return ask(add, b, a)
 }
 
 // whyUnknown returns why the outcome of a call is unknown, without the words of its tool if it hides
@@ -472,30 +455,28 @@ func whyUnknown(cause event.Cause, why string, hides bool) string {
 }
 
 // askOutcome asks a person for the outcome of a call, on the terms of its own approval.
-func (d *Draft) askOutcome(c *fold.Call, x *examined) {
+func askOutcome(add additions, b basis, c *fold.Call, x *examined) additions {
 	a := &approval.Approval{
 		Kind: approval.KindOutcome, Args: c.Args, Supersedes: x.supersedes,
-		Hint: approval.OutcomeHint(c.Tool, whyUnknown(c.Cause, c.Why, masks(d.basis, c))),
+		Hint: approval.OutcomeHint(c.Tool, whyUnknown(c.Cause, c.Why, masks(b, c))),
 	}
 	if x.changed {
 		a.Hint += fmt.Sprintf(" The tool %s has changed since its call was approved.", c.Tool)
 	}
-	a.Terms = approval.OutcomeTerms(termsOf(d.basis, c, x))
-	if old := d.f.Approval(x.supersedes); old != nil && old.Kind == approval.KindOutcome {
+	a.Terms = approval.OutcomeTerms(termsOf(b, c, x))
+	if old := b.f.Approval(x.supersedes); old != nil && old.Kind == approval.KindOutcome {
 		a.Terms = old.Terms.Both(a.Terms)
 	}
-	if err := fill(d.basis, c, x, a); err != nil {
-		d.notRun(c, ending{outcome: task.OutcomeInvalid, problem: err.Error()})
-		return
+	if err := fill(b, c, x, a); err != nil {
+		return notRun(add, b, c, ending{outcome: task.OutcomeInvalid, problem: err.Error()})
 	}
 	// It is unknown, too, whether the tool still needs answers to its questions.
-	d.closeAsks(c, "the outcome of the call is unknown")
-	if err := fits(d.basis, a); err != nil {
-		d.finish(c, ending{outcome: task.OutcomeUnknown, problem: fmt.Sprintf("the result of the call is unknown: %s; and nobody can be asked: %v", c.Why, err)})
-		return
+	add = closeAsks(add, b, c, "the outcome of the call is unknown")
+	if err := fits(b, a); err != nil {
+		return finish(add, b, c, ending{outcome: task.OutcomeUnknown, problem: fmt.Sprintf("the result of the call is unknown: %s; and nobody can be asked: %v", c.Why, err)})
 	}
-	d.unretry(c) // its tool can be reached
-	d.ask(a)
+	add = unretry(add, c) // its tool can be reached
+	return ask(add, b, a)
 }
 
 // checkEdit validates edited arguments and checks them against the policy. l is the look that

@@ -25,21 +25,21 @@ type ending struct {
 }
 
 // finish ends a call.
-func (d *Draft) finish(c *fold.Call, e ending) {
+func finish(add additions, b basis, c *fold.Call, e ending) additions {
 	problem := visible.Shorten(visible.Text(e.problem), fold.MaxProblem)
-	d.unwake(c)
-	d.unretry(c)
+	add = unwake(add, c)
+	add = unretry(add, c)
 	name := c.Approval
-	if grant := d.f.Granted(c); name == "" && grant != nil {
+	if grant := b.f.Granted(c); name == "" && grant != nil {
 		name = grant.ID // it was run again under this approval
 	}
 	if c.State != fold.CallRunning { // else it is canceled through its context
-		d.addChildCancel(c)
+		add = addChildCancel(add, b, c)
 	}
-	d.add(event.KindFinished, &event.CallFinished{Call: c.ID, Outcome: e.outcome, Result: e.result, Error: problem, Delta: e.delta, Actions: e.actions})
-	d.share(e.delta)
-	d.closeAsks(c, "the call has ended")
-	d.record(approval.Audit{What: approval.AuditFinished, Call: c.ID, Tool: c.Tool, Outcome: string(e.outcome), Reason: auditedWhy(d.basis, c, e.outcome, e.gate, problem), Approval: name, Grant: c.Grant, Attempt: c.Attempt})
+	add = addEvent(add, b, event.KindFinished, &event.CallFinished{Call: c.ID, Outcome: e.outcome, Result: e.result, Error: problem, Delta: e.delta, Actions: e.actions})
+	add = shareState(add, b, e.delta)
+	add = closeAsks(add, b, c, "the call has ended")
+	return record(add, b, approval.Audit{What: approval.AuditFinished, Call: c.ID, Tool: c.Tool, Outcome: string(e.outcome), Reason: auditedWhy(b, c, e.outcome, e.gate, problem), Approval: name, Grant: c.Grant, Attempt: c.Attempt})
 }
 
 // auditedWhy returns why a call has ended, for the audit. The words of tools, hooks and persons, which may
@@ -53,24 +53,24 @@ func auditedWhy(b basis, c *fold.Call, outcome task.Outcome, gate, why string) s
 }
 
 // complete gives a call its result and publishes it.
-func (d *Draft) complete(c *fold.Call, outcome task.Outcome, result json.RawMessage) {
+func complete(add additions, b basis, c *fold.Call, outcome task.Outcome, result json.RawMessage) additions {
 	if result = event.Compact(result); result == nil {
 		result = json.RawMessage("null")
 	}
-	d.artifact(&event.ArtifactUpdate{ID: c.ID, Name: c.Tool, Parts: event.ResultParts(result, d.rules.Limits.Result(), d.rules.Presenter.Imitates), Last: true})
-	d.finish(c, ending{outcome: outcome, result: result})
+	add = addArtifact(add, b, &event.ArtifactUpdate{ID: c.ID, Name: c.Tool, Parts: event.ResultParts(result, b.rules.Limits.Result(), b.rules.Presenter.Imitates), Last: true})
+	return finish(add, b, c, ending{outcome: outcome, result: result})
 }
 
 // deny ends a call that is denied as notRun does.
-func (d *Draft) deny(c *fold.Call, x *examined) {
-	audited := len(d.audited)
-	d.notRun(c, ending{outcome: task.OutcomeDenied, problem: x.verdict.Reason, gate: x.said().Gate})
-	d.follows(audited, x.said())
+func deny(add additions, b basis, c *fold.Call, x *examined) additions {
+	audited := len(add.audited)
+	add = notRun(add, b, c, ending{outcome: task.OutcomeDenied, problem: x.verdict.Reason, gate: x.said().Gate})
+	return follows(add, audited, x.said())
 }
 
 // notRun ends a call that is not run, not run again, or not continued. If an earlier run of it may have
 // had an effect, the outcome is unknown, whatever it is that keeps the call from running.
-func (d *Draft) notRun(c *fold.Call, e ending) {
+func notRun(add additions, b basis, c *fold.Call, e ending) additions {
 	started := "the call had started, and is not continued: "
 	if c.Cause != "" {
 		started = fmt.Sprintf("the result of the call is unknown: %s; and it is not run again: ", c.Why)
@@ -78,41 +78,39 @@ func (d *Draft) notRun(c *fold.Call, e ending) {
 	if c.Cause != "" || c.Paused {
 		e.outcome, e.problem = task.OutcomeUnknown, started+e.problem
 	}
-	d.finish(c, e)
+	return finish(add, b, c, e)
 }
 
 // rejected ends a call that a person rejected, or gave up because its outcome is unknown; its
 // result says so, with the reason. Artifacts of an earlier run remain.
-func (d *Draft) rejected(c *fold.Call, a *fold.Approval) {
+func rejected(add additions, b basis, c *fold.Call, a *fold.Approval) additions {
 	text := rejection(a)
 	if a.Kind == approval.KindOutcome {
-		d.finish(c, ending{outcome: task.OutcomeUnknown, problem: text})
-		return
+		return finish(add, b, c, ending{outcome: task.OutcomeUnknown, problem: text})
 	}
-	if d.refused(c, task.OutcomeRejected, a.Resolution.Reason) {
-		return
+	if result := refusal(b, c, a.Resolution.Reason); result != nil {
+		return complete(add, b, c, task.OutcomeRejected, result)
 	}
 	if c.Attempt == 0 {
-		d.artifact(&event.ArtifactUpdate{ID: c.ID, Name: c.Tool, Parts: event.TextPart(visible.Text(text)), Last: true})
+		add = addArtifact(add, b, &event.ArtifactUpdate{ID: c.ID, Name: c.Tool, Parts: event.TextPart(visible.Text(text)), Last: true})
 	}
-	d.notRun(c, ending{outcome: task.OutcomeRejected, problem: text})
+	return notRun(add, b, c, ending{outcome: task.OutcomeRejected, problem: text})
 }
 
-// refused ends a call of a [tool.DecisionTool] that was not approved with the result that the tool
-// has for that, and reports whether it did. Any other tool, and a tool that panics, has none; nor has
-// a call that has started: its outcome is unknown.
-func (d *Draft) refused(c *fold.Call, outcome task.Outcome, reason string) bool {
-	l := lookUp(d.basis, c)
+// refusal returns the result that the [tool.DecisionTool] of a call that was not approved has for that, nil if
+// there is none: from any other tool, from a tool that panics, and for a call that has started, whose outcome is
+// unknown.
+func refusal(b basis, c *fold.Call, reason string) json.RawMessage {
+	l := lookUp(b, c)
 	if l.entry == nil || c.Attempt > 0 || !tool.IsDecision(l.entry.Tool) {
-		return false
+		return nil
 	}
 	result, err := refusalOf(l.entry.Tool, reason)
 	if err != nil {
-		problem(d.basis, "a tool has no result for a refusal, so its call is rejected", redact(d.basis, c, err))
-		return false
+		problem(b, "a tool has no result for a refusal, so its call is rejected", redact(b, c, err))
+		return nil
 	}
-	d.complete(c, outcome, result)
-	return true
+	return result
 }
 
 // refusalOf returns the result of a decision tool for a refusal. A panic is an error.
@@ -135,11 +133,11 @@ func rejection(a *fold.Approval) string {
 
 // unknown records that the outcome of a call is unknown, and closes the question that held the
 // call.
-func (d *Draft) unknown(c *fold.Call, cause event.Cause, why string) {
-	d.closeHeld(c)
+func unknown(add additions, b basis, c *fold.Call, cause event.Cause, why string) additions {
+	add = closeHeld(add, b, c)
 	why = visible.Shorten(visible.Text(why), fold.MaxProblem) // a tool may have written it
-	d.add(event.KindUnknown, &event.CallUnknown{Call: c.ID, Why: why, Cause: cause})
-	d.record(approval.Audit{What: approval.AuditUnknown, Call: c.ID, Tool: c.Tool, Reason: whyUnknown(cause, why, hides(d.basis, c)), Attempt: c.Attempt})
+	add = addEvent(add, b, event.KindUnknown, &event.CallUnknown{Call: c.ID, Why: why, Cause: cause})
+	return record(add, b, approval.Audit{What: approval.AuditUnknown, Call: c.ID, Tool: c.Tool, Reason: whyUnknown(cause, why, hides(b, c)), Attempt: c.Attempt})
 }
 
 // redact returns what a tool says about a call, for questions, which people read who see masked
@@ -171,14 +169,13 @@ func unknownLate(err error) string {
 const canceledCall = "the call was canceled"
 
 // endCanceled ends a canceled call that no longer runs. why adds detail to its result.
-func (d *Draft) endCanceled(c *fold.Call, why string, actions json.RawMessage) {
+func endCanceled(add additions, b basis, c *fold.Call, why string, actions json.RawMessage) additions {
 	if c.Attempt == 0 {
-		d.finish(c, ending{outcome: task.OutcomeCanceled, problem: canceledCall, actions: actions})
-		return
+		return finish(add, b, c, ending{outcome: task.OutcomeCanceled, problem: canceledCall, actions: actions})
 	}
 	text := canceledCall + " after it had started, and its outcome is unknown"
 	if why != "" {
 		text += ": " + why
 	}
-	d.finish(c, ending{outcome: task.OutcomeUnknown, problem: text, actions: actions})
+	return finish(add, b, c, ending{outcome: task.OutcomeUnknown, problem: text, actions: actions})
 }

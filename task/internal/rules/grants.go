@@ -31,7 +31,7 @@ type Grants struct {
 	Owner store.Scope
 	Store GrantStore
 
-	used []*usedGrant // by the draft
+	read []*usedGrant // that let a call start
 }
 
 // GrantStore is the part of a [store.Handle] that has grants.
@@ -65,7 +65,6 @@ type usedGrant struct {
 	rev      uint64
 	by       auth.Principal   // its maker, as they are now
 	promised int              // entries that were created by it, and have not started yet
-	needed   bool             // a call has started, or goes on, by it
 	counts   *store.RowChange // of the calls that start by it, if they count
 }
 
@@ -124,7 +123,7 @@ func standingGrant(b basis, c *fold.Call, x *examined) (_ *usedGrant, lapsed str
 		}
 		return g.Covers(keys, b.f.View.IDs().Task, b.f.View.IDs().Context, in, b.at.Now)
 	}
-	for _, u := range b.at.Grants.used {
+	for _, u := range b.at.Grants.read {
 		g := u.Grant
 		if g.Used += u.promised; !fits(&g) {
 			continue
@@ -147,7 +146,7 @@ func standingGrant(b basis, c *fold.Call, x *examined) (_ *usedGrant, lapsed str
 			if !b.at.Now.Before(g.Until) {
 				break // the rows that follow have ended, too
 			}
-			known := slices.ContainsFunc(b.at.Grants.used, func(u *usedGrant) bool { return u.ID == g.ID })
+			known := slices.ContainsFunc(b.at.Grants.read, func(u *usedGrant) bool { return u.ID == g.ID })
 			if known || !fits(&g) {
 				continue
 			}
@@ -157,7 +156,7 @@ func standingGrant(b basis, c *fold.Call, x *examined) (_ *usedGrant, lapsed str
 			}
 			if why == "" {
 				u := &usedGrant{Grant: g, rev: row.Rev, by: by}
-				b.at.Grants.used = append(b.at.Grants.used, u)
+				b.at.Grants.read = append(b.at.Grants.read, u)
 				return u, ""
 			}
 			if lapsed == "" {
@@ -184,18 +183,17 @@ func maker(b basis, g *approval.Grant) (by auth.Principal, why string) {
 // decider is the decider of a draft: as authenticated, and as known when it was made.
 type decider struct{ was, is auth.Principal }
 
-// decides makes the draft depend on its decider. A person without an earlier request is as they were
-// authenticated; a credential that has gone is found when it is authenticated again, before the commit.
-func (d *Draft) decides(by auth.Principal) error {
-	is, err := current(d.basis, by)
+// decides returns the decider on whom a draft depends. A person without an earlier request is as they were
+// authenticated; a credential that has gone, nil, is found when it is authenticated again, before the commit.
+func decides(b basis, by auth.Principal) (*decider, error) {
+	is, err := current(b, by)
 	if _, gone := errors.AsType[*auth.WithdrawnError](err); gone {
-		return nil
+		return nil, nil
 	}
 	if err != nil {
-		return fmt.Errorf("look up who decides: %w", err)
+		return nil, fmt.Errorf("look up who decides: %w", err)
 	}
-	d.decider = &decider{by, is}
-	return nil
+	return &decider{by, is}, nil
 }
 
 // current returns the maker of a grant, a voter or a decider as they are now.
@@ -213,29 +211,20 @@ func current(b basis, was auth.Principal) (auth.Principal, error) {
 func (d *Draft) Holds(inForce *Rules, now time.Time) bool {
 	var panicked error
 	defer d.rules.guard(d.f.View.TaskID(), "code supplied by the application", &panicked) // then it does not hold
-	if inForce != d.rules && (d.voted || len(d.launch)+len(d.asked)+len(d.resolved) > 0) {
+	add := &d.added
+	if inForce != d.rules && (add.voted || len(add.launch)+len(add.asked)+len(add.resolved) > 0) {
 		return false
 	}
-	if d.decider != nil {
-		if by, err := current(d.basis, d.decider.was); err != nil || !by.Equal(d.decider.is) {
-			return false
-		}
+	same := func(was, is auth.Principal) bool {
+		by, err := current(d.basis, was)
+		return err == nil && by.Equal(is)
 	}
-	for _, id := range d.resolved {
-		if a := d.f.Approval(id); a.State.Allows() && withdrawn(d.basis, &a.Approval) != "" {
-			return false
-		}
-	}
-	if d.at.Grants == nil {
-		return true
-	}
-	return !slices.ContainsFunc(d.at.Grants.used, func(u *usedGrant) bool {
-		if !u.needed {
-			return false
-		}
-		by, err := current(d.basis, u.By)
-		return err != nil || !by.Equal(u.by) || !now.Before(u.Until)
-	})
+	return (add.decider == nil || same(add.decider.was, add.decider.is)) &&
+		!slices.ContainsFunc(add.resolved, func(id string) bool {
+			a := d.f.Approval(id)
+			return a.State.Allows() && withdrawn(d.basis, &a.Approval) != ""
+		}) &&
+		!slices.ContainsFunc(add.grants, func(u *usedGrant) bool { return !same(u.By, u.by) || !now.Before(u.Until) })
 }
 
 // withdrawn says which vote for the call of a pending approval does not count any more, and why: the credential
@@ -276,42 +265,41 @@ func grantRows(b basis, c *fold.Call, keys []string, again bool) (all []iter.Seq
 	return all
 }
 
-// useGrant makes the batch of the draft depend on the grant of an entry that starts or goes on. A start is
-// counted.
-func useGrant(b basis, u *usedGrant, c *fold.Call) error {
+// useGrant makes the batch depend on the grant of an entry that starts or goes on. A start is counted.
+func useGrant(add additions, b basis, u *usedGrant, c *fold.Call) additions {
 	u.promised--
-	u.needed = true
+	if !slices.Contains(add.grants, u) {
+		add.grants = append(add.grants, u)
+	}
 	if c.Paused || u.Uses == 0 {
-		return nil
+		return add
 	}
 	u.Used++
 	row, err := grantRow(b.at.Grants.Owner, &u.Grant, u.rev)
 	u.counts = &row
-	return err
+	add.fail(err)
+	return add
 }
 
-// withGrants adds to a batch the grants by which its calls start: a counted grant is changed, and
+// withGrants adds to the rows of a batch the grants by which its calls start: a counted grant is changed, and
 // any other is needed as it is. The batch that ends the task removes its grants for the same task.
-func (d *Draft) withGrants(b *store.Batch) {
-	b.Rows = slices.Clip(b.Rows)
-	if d.at.Grants != nil {
-		for _, u := range d.at.Grants.used {
-			switch {
-			case u.counts != nil:
-				b.Rows = append(b.Rows, *u.counts)
-			case u.needed:
-				b.Needs = append(b.Needs, store.RowRef{Of: d.at.Grants.Owner, Kind: task.RowGrant, Key: []byte(u.ID), Rev: u.rev})
-			}
+func withGrants(b basis, add *additions, rows []store.RowChange) (_ []store.RowChange, needs []store.RowRef) {
+	for _, u := range add.grants {
+		if u.counts != nil {
+			rows = append(rows, *u.counts)
+		} else {
+			needs = append(needs, store.RowRef{Of: b.at.Grants.Owner, Kind: task.RowGrant, Key: []byte(u.ID), Rev: u.rev})
 		}
 	}
-	if d.phase != store.Final {
-		return
+	if add.phase != store.Final {
+		return rows, needs
 	}
-	for _, a := range d.f.Approvals {
+	for _, a := range b.f.Approvals {
 		if r := a.Resolution; r != nil && r.Grant != nil && r.Grant.Scope == approval.GrantTask {
-			b.Rows = append(b.Rows, store.RowChange{Of: d.f.Header.Owner, Kind: task.RowGrant, Key: []byte(r.Grant.ID), IfRev: store.Any, Delete: true})
+			rows = append(rows, store.RowChange{Of: b.f.Header.Owner, Kind: task.RowGrant, Key: []byte(r.Grant.ID), IfRev: store.Any, Delete: true})
 		}
 	}
+	return rows, needs
 }
 
 // grantRow returns the change that writes a grant to a row with a rev.
@@ -342,32 +330,33 @@ func grantPrefix(g *approval.Grant) []byte {
 	return fmt.Appendf(nil, "%x", sha256.Sum256(fmt.Appendf(nil, "%q", []string{g.Store, string(g.Scope), in, g.Key})))
 }
 
-// grant writes the grant that a decision makes, and removes grants of the owner that have ended.
-func (d *Draft) grant(a *fold.Approval, ask approval.GrantRequest, by auth.Principal) (*approval.Granted, error) {
-	if d.at.Grants == nil {
-		return nil, approval.NotAllowed(&a.Approval, "grants cannot be made here; approve it without a grant")
+// makeGrant returns the grant that a decision makes, with the rows that write it and remove grants of the owner that
+// have ended.
+func makeGrant(b basis, a *fold.Approval, ask approval.GrantRequest, by auth.Principal) (*approval.Granted, []store.RowChange, error) {
+	if b.at.Grants == nil {
+		return nil, nil, approval.NotAllowed(&a.Approval, "grants cannot be made here; approve it without a grant")
 	}
-	g, err := a.NewGrant(d.rules.NewID(), ask, d.f.Owner, by, d.at.Now)
+	g, err := a.NewGrant(b.rules.NewID(), ask, b.f.Owner, by, b.at.Now)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	g.Store = Incarnation(d.at.Grants.Store)
-	row, err := grantRow(d.at.Grants.Owner, g, 0)
+	g.Store = Incarnation(b.at.Grants.Store)
+	row, err := grantRow(b.at.Grants.Owner, g, 0)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	d.rows = append(d.rows, row)
-	first := store.RowQuery{Kind: task.RowGrant, Index: task.IndexGrants, Prefix: task.PendingPrefix(d.at.Grants.Owner.TenantName()), Limit: maxEnded}
-	old, err := d.at.Grants.Store.Rows(d.at.Ctx, d.at.Grants.Owner, first)
+	rows := []store.RowChange{row}
+	first := store.RowQuery{Kind: task.RowGrant, Index: task.IndexGrants, Prefix: task.PendingPrefix(b.at.Grants.Owner.TenantName()), Limit: maxEnded}
+	old, err := b.at.Grants.Store.Rows(b.at.Ctx, b.at.Grants.Owner, first)
 	if err != nil {
-		return nil, fmt.Errorf("read the grants of the owner: %w", err)
+		return nil, nil, fmt.Errorf("read the grants of the owner: %w", err)
 	}
 	for i := range old.Rows {
-		if g, err := ReadGrant(&old.Rows[i]); err == nil && !d.at.Now.Before(g.Until) {
-			d.rows = append(d.rows, store.RowChange{Of: d.at.Grants.Owner, Kind: task.RowGrant, Key: old.Rows[i].Key, IfRev: store.Any, Delete: true})
+		if g, err := ReadGrant(&old.Rows[i]); err == nil && !b.at.Now.Before(g.Until) {
+			rows = append(rows, store.RowChange{Of: b.at.Grants.Owner, Kind: task.RowGrant, Key: old.Rows[i].Key, IfRev: store.Any, Delete: true})
 		}
 	}
-	return &approval.Granted{ID: g.ID, GrantRequest: ask}, nil
+	return &approval.Granted{ID: g.ID, GrantRequest: ask}, rows, nil
 }
 
 // Revocation returns the batch that revokes a grant of an owner: once it is committed, no call

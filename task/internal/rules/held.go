@@ -27,27 +27,27 @@ type Held struct {
 	Refused  error
 }
 
-func (in *Held) put(d *Draft) error {
+func (in *Held) put(add additions, b basis) (additions, error) {
 	in.Approval, in.Refused = "", nil
-	c := d.f.Call(in.Entry.Call)
+	c := b.f.Call(in.Entry.Call)
 	switch {
 	case c == nil || c.State != fold.CallRunning:
 		in.Refused = errors.New("the call has ended")
-		return nil
+		return add, nil
 	case c.Canceled:
 		in.Refused = errors.New(canceledCall)
-		return nil
+		return add, nil
 	case c.Held != "":
 		in.Refused = errors.New("the call is already waiting for another answer")
-		return nil
+		return add, nil
 	}
 	var a *approval.Approval
-	if a, in.Refused = heldAsk(d.basis, c, in); in.Refused != nil {
-		return nil //nolint:nilerr // the question is refused, not the draft
+	if a, in.Refused = heldAsk(b, c, in); in.Refused != nil {
+		return add, nil //nolint:nilerr // the question is refused, not the draft
 	}
-	d.ask(a)
+	add = ask(add, b, a)
 	in.Approval = a.ID
-	return nil
+	return add, nil
 }
 
 // heldAsk builds the approval of a question that holds a call. It has a deadline, and leaves
@@ -84,7 +84,6 @@ type Withdrawn struct {
 	Why      string
 }
 
-func (in Withdrawn) put(d *Draft) error {
-	d.withdraw(in.Approval, in.Why)
-	return nil
+func (in Withdrawn) put(add additions, b basis) (additions, error) {
+	return withdraw(add, b, in.Approval, in.Why), nil
 }

@@ -27,53 +27,49 @@ type Look struct {
 	Waits []tool.Waiting // for which it waits; none, and not Same: the call is entered
 }
 
-func (in Look) put(d *Draft) error {
-	c := Looks(d.f, &in.Row)
+func (in Look) put(add additions, b basis) (additions, error) {
+	c := Looks(b.f, &in.Row)
 	switch {
 	case c == nil:
-		d.quiet = true
-		d.drop(in.Row)
-		return nil // its purpose is gone
-	case d.at.Now.Before(*c.Wake) || in.N != c.Suspended || !d.at.Held.IsZero():
-		return ErrNotYet
+		add.quiet = true
+		return drop(add, in.Row), nil // its purpose is gone
+	case b.at.Now.Before(*c.Wake) || in.N != c.Suspended || !b.at.Held.IsZero():
+		return add, ErrNotYet
 	case in.Same || c.Looked:
-		return in.same(d, c)
+		return in.same(add, b, c)
 	}
-	e := &event.CallLooked{Call: c.ID, Waits: shownWaits(d.basis, c, in.Waits)}
+	e := &event.CallLooked{Call: c.ID, Waits: shownWaits(b, c, in.Waits)}
 	if len(in.Waits) == 0 {
-		d.force = true
-		d.add(event.KindLooked, e)
-		return nil
+		add.force = true
+		return addEvent(add, b, event.KindLooked, e), nil
 	}
-	if slices.Equal(e.Waits, c.Waits) || openRoom(d.basis) < d.rules.Limits.Event {
-		return in.same(d, c) // a log that fills up has the first of them
+	if slices.Equal(e.Waits, c.Waits) || openRoom(b) < b.rules.Limits.Event {
+		return in.same(add, b, c) // a log that fills up has the first of them
 	}
-	d.add(event.KindLooked, e)
-	if d.f.Header.Phase == store.Live {
-		return nil
+	add = addEvent(add, b, event.KindLooked, e)
+	if b.f.Header.Phase == store.Live {
+		return add, nil
 	}
-	d.phase = store.Parked
-	d.tellWaits()
-	return nil
+	add.phase = store.Parked
+	return tellWaits(add, b), nil
 }
 
 // same puts a look that has found nothing new. The status says now the news that it had left out,
 // because it had changed a moment ago.
-func (Look) same(d *Draft, c *fold.Call) error {
-	switch stale, err := waitsStale(d.basis, d.f.Pending()); {
+func (Look) same(add additions, b basis, c *fold.Call) (additions, error) {
+	switch stale, err := waitsStale(b, b.f.Pending()); {
 	case err != nil:
-		return err
-	case d.f.Header.Phase == store.Live && (stale || c.Looked):
-		return ErrNotYet // its turn continues
+		return add, err
+	case b.f.Header.Phase == store.Live && (stale || c.Looked):
+		return add, ErrNotYet // its turn continues
 	case c.Looked:
-		d.force = true
-		return nil
+		add.force = true
+		return add, nil
 	case !stale:
-		return ErrNoChange
+		return add, ErrNoChange
 	}
-	d.phase = store.Parked
-	d.tellWaits()
-	return nil
+	add.phase = store.Parked
+	return tellWaits(add, b), nil
 }
 
 // Looks returns the call that a due row of kind [task.DueLook] is for, nil if its purpose is gone.
@@ -86,13 +82,13 @@ func Looks(f *fold.Fold, row *store.Due) *fold.Call {
 }
 
 // tellWaits publishes the status of a parked task, if the wait is news.
-func (d *Draft) tellWaits() {
-	pending := d.f.Pending()
-	if stale, err := waitsStale(d.basis, pending); err != nil || !stale {
-		d.fail(err)
-		return
+func tellWaits(add additions, b basis) additions {
+	pending := b.f.Pending()
+	if stale, err := waitsStale(b, pending); err != nil || !stale {
+		add.fail(err)
+		return add
 	}
-	d.tell(waitingState(d.basis, pending), pending, "")
+	return tell(add, b, waitingState(b, pending), pending, "")
 }
 
 // waitsText is the status of a task that waits for decisions elsewhere, without them.

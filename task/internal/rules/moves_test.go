@@ -27,8 +27,8 @@ func TestStates(t *testing.T) {
 		for to := task.StateSubmitted; to <= store.MaxState; to++ {
 			d := newDraft(&Rules{}, At{}, fold.New(store.TaskID{1}, "c"), 0)
 			d.f.Header.State = from
-			d.enter(task.StateName(to))
-			err := d.err
+			d.added = move(d.added, d.basis, task.StateName(to))
+			err := d.added.err
 			if want := from != task.StateUnspecified && listed[[2]a2a.TaskState{task.StateName(from), task.StateName(to)}] && from <= store.MaxState; (err == nil) != want {
 				t.Errorf("from %d to %s: %v, want it allowed: %v", from, task.StateName(to), err, want)
 			}

@@ -37,29 +37,27 @@ type Planned struct {
 	Again bool   // the step may have been asked for, and text published, before a crash
 }
 
-func (in Planned) put(d *Draft) error {
-	d.completeSaid(&in)
+func (in Planned) put(add additions, b basis) (additions, error) {
+	add = completeSaid(add, b, &in)
 	if in.Err != nil {
-		d.plannerFailed(in.Err)
-		return nil
+		return plannerFailed(add, b, in.Err), nil
 	}
-	d.addStep(in.Step)
-	return nil
+	return addStep(add, b, in.Step), nil
 }
 
 // completeSaid completes the text that the planner has published with the step that d is about
 // to add.
-func (d *Draft) completeSaid(in *Planned) {
-	u := &event.ArtifactUpdate{ID: SaidID(d.f), Parts: json.RawMessage(event.Closing), Append: true, Last: true}
+func completeSaid(add additions, b basis, in *Planned) additions {
+	u := &event.ArtifactUpdate{ID: SaidID(b.f), Parts: json.RawMessage(event.Closing), Append: true, Last: true}
 	switch whole := event.TextPart(in.Whole); {
-	case !in.Said && (!in.Again || !d.f.View.MayHave(u.ID)):
-		return
+	case !in.Said && (!in.Again || !b.f.View.MayHave(u.ID)):
+		return add
 	case !in.Said: // the text of a plan that a crash has ended
 		u.Append = false
-	case in.Whole != "" && len(whole) <= d.rules.Limits.Content():
+	case in.Whole != "" && len(whole) <= b.rules.Limits.Content():
 		u.Parts, u.Append = whole, false
 	}
-	d.artifact(u)
+	return addArtifact(add, b, u)
 }
 
 // SaidID is the id of the artifact with the text that the planner publishes during the next
@@ -254,70 +252,67 @@ func progress(b basis, tools []tool.Tool) (*task.Progress, error) {
 }
 
 // addStep writes a step into the draft: its output, and its requests.
-func (d *Draft) addStep(s *task.Step) {
-	d.spend(s.Tokens) // also of a step that is refused
+func addStep(add additions, b basis, s *task.Step) additions {
+	add = spend(add, b, s.Tokens) // also of a step that is refused
 	size := len(s.State)
 	for i := range s.Calls {
 		size += len(s.Calls[i].Args)
 	}
-	if room := openRoom(d.basis); size > 0 && size > room {
-		d.plannerFailed(fmt.Errorf("%w: step %d has %d bytes, and there is room for %d more", task.ErrLogFull, len(d.f.Steps)+1, size, max(room, 0)))
-		return
+	if room := openRoom(b); size > 0 && size > room {
+		return plannerFailed(add, b, fmt.Errorf("%w: step %d has %d bytes, and there is room for %d more", task.ErrLogFull, len(b.f.Steps)+1, size, max(room, 0)))
 	}
 	var planned *event.StepPlanned // nil: the end, which its status says
 	if s.End == nil {
-		planned = plannedStep(d.basis, s)
-		d.add(event.KindPlanned, planned)
-		if d.f.Header.State == task.StateSubmitted || d.f.View.Says(heldText) {
-			d.say(a2a.TaskStateWorking, nil)
+		planned = plannedStep(b, s)
+		add = addEvent(add, b, event.KindPlanned, planned)
+		if b.f.Header.State == task.StateSubmitted || b.f.View.Says(heldText) {
+			add = say(add, b, a2a.TaskStateWorking, nil)
 		}
 	}
 	for i := range s.Output {
-		if err := d.output(&s.Output[i]); err != nil {
-			d.plannerFailed(err)
-			return
+		var err error
+		if add, err = addOutput(add, b, &s.Output[i]); err != nil {
+			return plannerFailed(add, b, err)
 		}
 	}
 	switch {
 	case s.End != nil:
 		if m := s.End.Message; m != nil {
-			if err := sayable(d.basis, m, nil, logRoom(d.basis)); err != nil {
-				d.plannerFailed(err)
-				return
+			if err := sayable(b, m, nil, logRoom(b)); err != nil {
+				return plannerFailed(add, b, err)
 			}
 		}
-		d.end(s.End.State, s.End.Message)
-		return
+		return endTask(add, b, s.End.State, s.End.Message)
 	case planned.Until != nil:
-		d.wake(*planned.Until, stepKey(planned.Step), false /* remove */)
+		add = wake(add, *planned.Until, stepKey(planned.Step), false /* remove */)
 	case s.Ask != nil:
 		if m := s.Ask.Message; m != nil {
-			if err := sayable(d.basis, m, nil, logRoom(d.basis)); err != nil {
-				d.plannerFailed(err)
-				return
+			if err := sayable(b, m, nil, logRoom(b)); err != nil {
+				return plannerFailed(add, b, err)
 			}
 		}
-		d.phase = store.Parked
+		add.phase = store.Parked
 		state := a2a.TaskStateInputRequired
 		if s.Ask.Auth {
 			state = a2a.TaskStateAuthRequired
 		}
-		d.say(state, s.Ask.Message)
-		return
+		return say(add, b, state, s.Ask.Message)
 	}
+	return add
 }
 
 // spend counts the tokens of the next step for the owner of the task.
-func (d *Draft) spend(tokens int) {
+func spend(add additions, b basis, tokens int) additions {
 	if tokens <= 0 {
-		return
+		return add
 	}
-	step := strconv.AppendInt(nil, int64(len(d.f.Steps)+1), 10)
-	day := task.SpentPrefix(d.f.Owner.Tenant, d.f.Owner.Subject, d.at.Now)
-	d.rows = append(d.rows, store.RowChange{
+	step := strconv.AppendInt(nil, int64(len(b.f.Steps)+1), 10)
+	day := task.SpentPrefix(b.f.Owner.Tenant, b.f.Owner.Subject, b.at.Now)
+	add.rows = append(add.rows, store.RowChange{
 		Kind: task.RowTokens, Key: step, IfRev: store.Any, Value: strconv.AppendInt(nil, int64(tokens), 10),
 		Index: []store.IndexKey{{Index: task.IndexSpent, Key: day}},
 	})
+	return add
 }
 
 // plannedStep returns the event of a step.
@@ -360,41 +355,39 @@ func wellFormed(args json.RawMessage) json.RawMessage {
 	return quoted
 }
 
-// output publishes the output of a planner's step.
-func (d *Draft) output(o *task.Output) error {
+// addOutput publishes the output of a planner's step.
+func addOutput(add additions, b basis, o *task.Output) (additions, error) {
 	a := o.Artifact
 	if a == nil {
-		if err := sayable(d.basis, o.Status, o.Metadata, openRoom(d.basis)); err != nil {
-			return err
+		if err := sayable(b, o.Status, o.Metadata, openRoom(b)); err != nil {
+			return add, err
 		}
-		d.publish(a2a.TaskStateWorking, question{whole: o.Status}, o.Metadata)
-		return nil
+		return publish(add, b, a2a.TaskStateWorking, question{whole: o.Status}, o.Metadata), nil
 	}
 	if a.ID == "" || len(a.Parts) == 0 {
-		return errors.New("the planner published an artifact without an id or without parts")
+		return add, errors.New("the planner published an artifact without an id or without parts")
 	}
 	u := &event.ArtifactUpdate{ID: a.ID, Name: a.Name, Description: a.Description, Append: a.Append, Last: a.Last}
 	var err error
 	if u.Parts, err = joinParts(a.Parts); err != nil {
-		return fmt.Errorf("artifact %s: %w", a.ID, err)
+		return add, fmt.Errorf("artifact %s: %w", a.ID, err)
 	}
 	if u.Metadata, err = output.EncodeMetadata(a.Metadata); err != nil {
-		return fmt.Errorf("metadata of artifact %s: %w", a.ID, err)
+		return add, fmt.Errorf("metadata of artifact %s: %w", a.ID, err)
 	}
 	if len(a.Extensions) > 0 {
 		if u.Extensions, err = json.Marshal(a.Extensions); err != nil {
-			return fmt.Errorf("extensions of artifact %s: %w", a.ID, err)
+			return add, fmt.Errorf("extensions of artifact %s: %w", a.ID, err)
 		}
 	}
 	for _, raw := range []json.RawMessage{u.Parts, u.Metadata} {
 		if err := output.CheckDepth(raw); err != nil {
-			return fmt.Errorf("a piece of artifact %s: %w", a.ID, err)
+			return add, fmt.Errorf("a piece of artifact %s: %w", a.ID, err)
 		}
 	}
 	n := len(u.Parts) + len(u.Metadata) + len(u.Extensions)
-	if err := publishable(d.basis, "a piece of artifact "+a.ID, n, openRoom(d.basis)); err != nil {
-		return err
+	if err := publishable(b, "a piece of artifact "+a.ID, n, openRoom(b)); err != nil {
+		return add, err
 	}
-	d.artifact(u)
-	return nil
+	return addArtifact(add, b, u), nil
 }

@@ -130,74 +130,72 @@ const maxRepeated = 8 << 10
 // tellVotes publishes the question again, with the new votes, if it is short or the state is another. Else it
 // publishes how far the approvals with new votes are, as progress of their calls, so that votes take little
 // of the log.
-func (d *Draft) tellVotes(state a2a.TaskState, pending []*approval.Approval) {
-	q, err := questionAbout(d.basis, pending, nil)
+func tellVotes(add additions, b basis, state a2a.TaskState, pending []*approval.Approval) additions {
+	q, err := questionAbout(b, pending, nil)
 	if err != nil {
-		d.fail(err)
-		return
+		add.fail(err)
+		return add
 	}
-	if size, err := q.size(); err != nil || size <= maxRepeated || state != d.f.View.State() {
-		d.publish(state, *q, nil /* own */)
-		return
+	if size, err := q.size(); err != nil || size <= maxRepeated || state != b.f.View.State() {
+		return publish(add, b, state, *q, nil /* own */)
 	}
-	for i := range d.events {
+	for i := range add.events {
 		var vote event.ApprovalVoted
-		if d.events[i].Kind != event.KindVoted || json.Unmarshal(d.events[i].Data, &vote) != nil {
+		if add.events[i].Kind != event.KindVoted || json.Unmarshal(add.events[i].Data, &vote) != nil {
 			continue
 		}
-		a := d.f.Approval(vote.ID)
+		a := b.f.Approval(vote.ID)
 		t := a.Tally()
 		raw, err := event.EncodeValue(map[string]any{task.ProgressKey: map[string]any{"callId": a.Call, "tool": a.Tool, "done": t.Have, "total": t.Need, "message": "Votes: " + t.String()}})
 		if err != nil {
-			d.fail(fmt.Errorf("encode votes: %w", err))
-			return
+			add.fail(fmt.Errorf("encode votes: %w", err))
+			return add
 		}
-		metadata, start := view.MergeMetadata(d.rules.metadata(), raw), len(d.buf)
-		d.buf = event.AppendStatusUpdate(d.buf, d.f.View.IDs(), d.f.View.State(), d.at.millis(), nil /* message */, metadata)
-		d.public(event.KindProgress, start)
-		d.f.View.AddProgress(metadata)
+		metadata, start := view.MergeMetadata(b.rules.metadata(), raw), len(add.buf)
+		add.buf = event.AppendStatusUpdate(add.buf, b.f.View.IDs(), b.f.View.State(), b.at.millis(), nil /* message */, metadata)
+		add = addPublic(add, b, event.KindProgress, start)
+		b.f.View.AddProgress(metadata)
 	}
+	return add
 }
 
 // tell publishes a state, with the question about the pending approvals and with text, where
 // present.
-func (d *Draft) tell(state a2a.TaskState, pending []*approval.Approval, text string) {
+func tell(add additions, b basis, state a2a.TaskState, pending []*approval.Approval, text string) additions {
 	switch {
-	case len(pending)+len(d.f.Waits()) > 0:
-		q, err := questionAbout(d.basis, pending, nil)
+	case len(pending)+len(b.f.Waits()) > 0:
+		q, err := questionAbout(b, pending, nil)
 		if err != nil {
-			d.fail(err)
-			return
+			add.fail(err)
+			return add
 		}
 		if text != "" {
 			q.add(a2a.NewTextPart(text))
 		}
-		d.publish(state, *q, nil /* own */)
-		return
+		return publish(add, b, state, *q, nil /* own */)
 	case text != "":
-		d.say(state, d.rules.message(text))
-		return
+		return say(add, b, state, b.rules.message(text))
 	}
-	d.say(state, nil)
+	return say(add, b, state, nil)
 }
 
 // tellParked publishes what a parked task waits for; a running turn does so itself.
-func (d *Draft) tellParked() {
-	if d.f.Header.Phase != store.Parked {
-		return
+func tellParked(add additions, b basis) additions {
+	if b.f.Header.Phase != store.Parked {
+		return add
 	}
-	d.phase = store.Parked
-	d.tell(waitingState(d.basis, d.f.Pending()), d.f.Pending(), "")
+	add.phase = store.Parked
+	return tell(add, b, waitingState(b, b.f.Pending()), b.f.Pending(), "")
 }
 
 // askMore asks again about everything that is pending, because a message was no answer.
-func (d *Draft) askMore(pending []*approval.Approval, no *a2a.Message) {
-	q, err := questionAbout(d.basis, pending, no)
+func askMore(add additions, b basis, pending []*approval.Approval, no *a2a.Message) additions {
+	q, err := questionAbout(b, pending, no)
 	if err != nil {
-		d.fail(err)
-		return
+		add.fail(err)
+		return add
 	}
-	d.publish(waitingState(d.basis, pending), *q, nil /* own */)
+	return publish(add, b, waitingState(b, pending), *q, nil /* own */)
 }
 
 // waitingState returns the state in which the task waits for pending, see [approval.Interrupting];

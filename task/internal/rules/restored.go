@@ -18,46 +18,46 @@ import (
 // decisions made from now on let a call run.
 type Restored struct{ Rows []store.Due } // all of the task, the oldest backup first
 
-func (in Restored) put(d *Draft) error {
+func (in Restored) put(add additions, b basis) (additions, error) {
 	var missing []task.Restoration
 	for i := range in.Rows {
 		r, err := task.ParseDueRestored(&in.Rows[i])
 		if err != nil {
-			return err
+			return add, err
 		}
-		d.drop(in.Rows[i])
-		if !d.f.Restored.Has(r.ID) {
+		add = drop(add, in.Rows[i])
+		if !b.f.Restored.Has(r.ID) {
 			missing = append(missing, r)
 		}
 	}
-	if d.f.Unsettled = false; len(missing) == 0 || d.f.Header.Phase == store.Final {
-		return nil
+	if b.f.Unsettled = false; len(missing) == 0 || b.f.Header.Phase == store.Final {
+		return add, nil
 	}
-	d.settles = true // it does not wait for room
+	add.settles = true // it does not wait for room
 	var open []*fold.Call
-	if s := d.f.Step(); s != nil {
+	if s := b.f.Step(); s != nil {
 		for _, c := range s.Progress {
 			if c.State != fold.CallDone {
 				open = append(open, c)
-				d.unwake(c)
-				d.unretry(c)
+				add = unwake(add, c)
+				add = unretry(add, c)
 			}
 		}
 	}
-	if d.f.Header.Phase == store.Parked && len(open) == 0 {
-		d.phase = store.Parked // it waits for a message or a time, as before
+	if b.f.Header.Phase == store.Parked && len(open) == 0 {
+		add.phase = store.Parked // it waits for a message or a time, as before
 	}
 	for i := range missing {
-		d.add(event.KindRestored, &event.TaskRestored{ID: missing[i].ID, Moment: missing[i].Moment})
+		add = addEvent(add, b, event.KindRestored, &event.TaskRestored{ID: missing[i].ID, Moment: missing[i].Moment})
 	}
-	d.resolveAll(nil, approval.Superseded, approval.Resolution{Via: approval.ViaSystem, At: d.at.Now, Reason: "the server was restored from a backup of " + backupMoment(d.basis)})
+	add = resolveAll(add, b, nil, approval.Superseded, approval.Resolution{Via: approval.ViaSystem, At: b.at.Now, Reason: "the server was restored from a backup of " + backupMoment(b)})
 	for _, c := range open {
-		if c.Attempt == 0 || fold.Settled(d.f, c) {
+		if c.Attempt == 0 || fold.Settled(b.f, c) {
 			continue
 		}
-		d.unknown(c, event.CauseRestored, fmt.Sprintf("it was started before the server was restored from a backup of %s", backupMoment(d.basis)))
+		add = unknown(add, b, c, event.CauseRestored, fmt.Sprintf("it was started before the server was restored from a backup of %s", backupMoment(b)))
 	}
-	return nil
+	return add, nil
 }
 
 // backupMoment returns the moment of the newest backup from which the task was restored.

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -43,16 +44,16 @@ type RunEnded struct {
 	NoEffect   bool             // Err says that the call had no effect: see [tool.ErrNoEffect]
 }
 
-func (in RunEnded) put(d *Draft) error {
-	c := d.f.Call(in.Entry.Call)
+func (in RunEnded) put(add additions, b basis) (additions, error) {
+	c := b.f.Call(in.Entry.Call)
 	if c == nil || c.State != fold.CallRunning {
-		return fmt.Errorf("call %s has an outcome and is not running", in.Entry.Call)
+		return add, fmt.Errorf("call %s has an outcome and is not running", in.Entry.Call)
 	}
-	d.pushes = true // the last chunks of its artifacts may be in batches that cannot say so
+	add.pushes = true // the last chunks of its artifacts may be in batches that cannot say so
 	// Unknown comes first: a call that pauses is entered again without a person.
 	paused := !in.Unknown && (in.Suspension != nil || len(in.Asks) > 0)
 	well := in.Err == nil && !paused && in.GivenUp == nil
-	whole := wholeText(d.basis, &in)
+	whole := wholeText(b, &in)
 	var complete []string // artifacts that the last of their chunks completes
 	if well {
 		for _, name := range in.Named {
@@ -62,68 +63,59 @@ func (in RunEnded) put(d *Draft) error {
 			complete = append(complete, c.ID)
 		}
 	}
-	unmarked := d.chunks(in.Last, complete)
-	tooMuch := fold.RefusedState(d.f, in.Delta)
+	add, unmarked := addChunks(add, b, in.Last, complete)
+	tooMuch := fold.RefusedState(b.f, in.Delta)
 	if tooMuch != "" {
 		in.Delta = nil
 	}
 	switch {
 	case c.Canceled && !well:
-		d.ranCanceled(c, &in)
-		return nil
+		return ranCanceled(add, b, c, &in), nil
 	case in.GivenUp != nil:
 		cause := event.CauseCut
 		if in.TimedOut {
 			cause = event.CauseTimeout
 		}
-		d.unknown(c, cause, in.GivenUp.Error())
-		return nil
+		return unknown(add, b, c, cause, in.GivenUp.Error()), nil
 	case in.Unknown && in.TimedOut:
-		d.unknown(c, event.CauseTimeout, redact(d.basis, c, in.Err).Error())
-		return nil
+		return unknown(add, b, c, event.CauseTimeout, redact(b, c, in.Err).Error()), nil
 	case in.Unknown:
-		d.unknown(c, event.CauseTool, unknownWhy(redact(d.basis, c, in.Err)))
-		return nil
+		return unknown(add, b, c, event.CauseTool, unknownWhy(redact(b, c, in.Err))), nil
 	case paused:
-		d.suspend(c, &in)
-		return nil
+		return suspend(add, b, c, &in), nil
 	case in.Stop: // also when a hook has made a result of the error
-		d.stopWork(c, &in)
+		add = stopWork(add, b, c, &in)
 	}
-	e, limit := ending{outcome: task.OutcomeError, delta: in.Delta, actions: in.Actions}, d.rules.Limits.Result()
+	e, limit := ending{outcome: task.OutcomeError, delta: in.Delta, actions: in.Actions}, b.rules.Limits.Result()
 	switch {
 	case in.Err != nil:
 		if e.problem = in.Err.Error(); in.Rejected {
 			e.outcome = task.OutcomeRejected
 		}
-		d.finish(c, e)
-		return nil
+		return finish(add, b, c, e), nil
 	case tooMuch != "":
 		e.problem = "the call has run, but " + tooMuch
-		d.finish(c, e)
-		return nil
+		return finish(add, b, c, e), nil
 	case len(in.Result) > limit:
 		e.problem = fmt.Sprintf("the result of %s has %d bytes; at most %d are allowed: stream it", c.Tool, len(in.Result), limit)
-		d.finish(c, e)
-		return nil
+		return finish(add, b, c, e), nil
 	}
 	for _, id := range unmarked {
-		d.artifact(&event.ArtifactUpdate{ID: id, Parts: json.RawMessage(event.Closing), Append: true, Last: true})
+		add = addArtifact(add, b, &event.ArtifactUpdate{ID: id, Parts: json.RawMessage(event.Closing), Append: true, Last: true})
 	}
 	switch {
 	case decodeActions(in.Actions).WithholdResult:
 	case in.Chunks == 0 || in.Replace:
 		parts := in.Parts
 		if parts == nil {
-			parts = event.ResultParts(in.Result, limit, d.rules.Presenter.Imitates)
+			parts = event.ResultParts(in.Result, limit, b.rules.Presenter.Imitates)
 		}
-		d.artifact(&event.ArtifactUpdate{ID: c.ID, Name: c.Tool, Parts: parts, Last: true})
+		add = addArtifact(add, b, &event.ArtifactUpdate{ID: c.ID, Name: c.Tool, Parts: parts, Last: true})
 	case whole != nil:
-		d.artifact(&event.ArtifactUpdate{ID: c.ID, Name: c.Tool, Parts: whole, Last: true})
+		add = addArtifact(add, b, &event.ArtifactUpdate{ID: c.ID, Name: c.Tool, Parts: whole, Last: true})
 	}
 	e.outcome, e.result = task.OutcomeOK, in.Result
-	d.finish(c, e)
-	return nil
+	return finish(add, b, c, e), nil
 }
 
 // wholeText returns the text of all chunks as the part that replaces them. It returns nil if the
@@ -144,84 +136,79 @@ func wholeText(b basis, in *RunEnded) json.RawMessage {
 	return part
 }
 
-// chunks adds the last chunks of a run. The last chunk of each artifact in complete is marked
+// addChunks adds the last chunks of a run. The last chunk of each artifact in complete is marked
 // as such, if it is among them; chunks returns the ids of the other artifacts.
-func (d *Draft) chunks(chunks []output.RunEvent, complete []string) (unmarked []string) {
-	chunks = d.f.Publishable(slices.Clone(chunks)) // they are put again if the batch conflicts
+func addChunks(add additions, b basis, chunks []output.RunEvent, complete []string) (_ additions, unmarked []string) {
+	chunks = b.f.Publishable(slices.Clone(chunks)) // they are put again if the batch conflicts
 	for i := len(chunks) - 1; i >= 0 && len(complete) > 0; i-- {
 		k := &chunks[i]
 		if at := slices.Index(complete, k.Update.ID); at >= 0 {
 			complete = slices.Delete(complete, at, at+1)
 			k.Update.Last = true
-			k.Event.Data = event.EncodeArtifact(d.f.View.IDs(), &k.Update)
+			k.Event.Data = event.EncodeArtifact(b.f.View.IDs(), &k.Update)
 		}
 	}
-	d.events = slices.Grow(d.events, len(chunks))
+	add.events = slices.Grow(add.events, len(chunks))
 	for i := range chunks {
-		d.events = append(d.events, chunks[i].Event)
+		add.events = append(add.events, chunks[i].Event)
 	}
-	d.f.Publish(chunks)
-	return complete
+	b.f.Publish(chunks)
+	return add, complete
 }
 
 // suspend parks a call until its questions are answered, its timer fires, or both. All
 // approvals are built before any is written. A question that is still open from before is
 // not asked again; if it has been answered in the meantime, the call continues at once.
-func (d *Draft) suspend(c *fold.Call, in *RunEnded) {
+func suspend(add additions, b basis, c *fold.Call, in *RunEnded) additions {
 	asks, e := in.Asks, &event.CallSuspended{Call: c.ID, N: c.Suspended + 1, Output: in.Output}
-	fail := func(format string, args ...any) {
-		d.stopWork(c, in)
-		d.finish(c, ending{outcome: task.OutcomeError, problem: fmt.Sprintf(format, args...), actions: in.Actions})
+	fail := func(add additions, err error) additions {
+		add = stopWork(add, b, c, in)
+		return finish(add, b, c, ending{outcome: task.OutcomeError, problem: err.Error(), actions: in.Actions})
 	}
 	if s := in.Suspension; s != nil {
 		e.Again = in.Keeps
 		if s.State != nil {
 			if err := output.CheckState(s.State); err != nil {
-				fail("the call cannot be suspended: %v", err)
-				return
+				return fail(add, fmt.Errorf("the call cannot be suspended: %w", err))
 			}
 		}
 		e.State = s.State
 		if !s.Wake.IsZero() {
-			wake := possible(d.basis, s.Wake)
+			wake := possible(b, s.Wake)
 			e.Wake = &wake
 		}
-		e.Watch, e.Waits = s.Watch && e.Wake != nil, shownWaits(d.basis, c, s.Waits)
+		e.Watch, e.Waits = s.Watch && e.Wake != nil, shownWaits(b, c, s.Waits)
 		if len(asks) == 0 {
 			var err error
 			if asks, err = suspensionAsks(s); err != nil {
-				fail("%v", err)
-				return
+				return fail(add, err)
 			}
 		}
 	}
-	d.closeHeld(c)
+	add = closeHeld(add, b, c)
 	if len(asks) == 0 && e.Wake == nil {
-		fail("the tool suspended its call without a question and without a time to wake it")
-		return
+		return fail(add, errors.New("the tool suspended its call without a question and without a time to wake it"))
 	}
-	made, err := toolApprovals(d.basis, c, in.Entry, asks)
+	made, err := toolApprovals(b, c, in.Entry, asks)
 	if err != nil {
-		fail("%v", err)
-		return
+		return fail(add, err)
 	}
-	kept := d.reuse(c, asks, made)
-	if err := allFit(d.basis, made, kept); err != nil {
-		fail("%v", err)
-		return
+	add, kept := reuse(add, b, c, asks, made)
+	if err := allFit(b, made, kept); err != nil {
+		return fail(add, err)
 	}
 	for i, a := range made {
 		if kept[i] != nil {
 			a = &kept[i].Approval
 		} else {
-			d.ask(a)
+			add = ask(add, b, a)
 		}
 		e.Asks = append(e.Asks, event.SuspendedAsk{Ask: asks[i].ID, Approval: a.ID})
 	}
 	if e.Wake != nil {
-		d.due = append(d.due, timer(c.ID, *e.Wake, e.Watch))
+		add.due = append(add.due, timer(c.ID, *e.Wake, e.Watch))
 	}
-	d.add(event.KindSuspended, e)
+	return addEvent(add, b, event.KindSuspended, e)
 }
 
 // LateResult is the [Input] with a result that arrived after its turn had abandoned the
@@ -238,14 +225,14 @@ type LateResult struct {
 	Stop json.RawMessage
 }
 
-func (in LateResult) put(d *Draft) error {
-	c := d.f.Call(in.Entry.Call)
+func (in LateResult) put(add additions, b basis) (additions, error) {
+	c := b.f.Call(in.Entry.Call)
 	if c == nil {
-		return ErrNoChange // its start was never durable
+		return add, ErrNoChange // its start was never durable
 	}
-	d.quiet = true
-	if in.Stop != nil && d.f.Header.Phase == store.Final {
-		d.stopChild(c, ChildCancel{State: in.Stop})
+	add.quiet = true
+	if in.Stop != nil && b.f.Header.Phase == store.Final {
+		add = stopChild(add, b, c, ChildCancel{State: in.Stop})
 	}
 	e := &event.CallLate{Call: c.ID, Result: in.Result}
 	if in.Err != nil {
@@ -255,13 +242,12 @@ func (in LateResult) put(d *Draft) error {
 		}
 		e.Error = visible.Shorten(says, fold.MaxProblem)
 	}
-	if len(e.Result) > min(logRoom(d.basis), d.rules.Limits.Result()) {
+	if len(e.Result) > min(logRoom(b), b.rules.Limits.Result()) {
 		e.Error = fmt.Sprintf("the result of %d bytes does not fit into the task's log", len(e.Result))
 		e.Result = nil
 	}
-	d.add(event.KindLate, e)
-	d.record(approval.Audit{What: approval.AuditLate, Call: c.ID, Tool: c.Tool, Reason: auditedWhy(d.basis, c, task.OutcomeError, "" /* gate */, e.Error), Attempt: in.Entry.Attempt})
-	return nil
+	add = addEvent(add, b, event.KindLate, e)
+	return record(add, b, approval.Audit{What: approval.AuditLate, Call: c.ID, Tool: c.Tool, Reason: auditedWhy(b, c, task.OutcomeError, "" /* gate */, e.Error), Attempt: in.Entry.Attempt}), nil
 }
 
 // maxActions bounds the actions of a call, in bytes.

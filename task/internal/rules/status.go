@@ -13,55 +13,57 @@ import (
 	"a2a-server/task/internal/view"
 )
 
-// task adds the first public event.
-func (d *Draft) task(state a2a.TaskState) {
-	d.enter(state)
-	start := len(d.buf)
-	metadata := d.rules.metadata()
-	d.buf = event.AppendTask(d.buf, d.f.View.IDs(), state, d.at.millis(), metadata)
-	d.public(event.KindTask, start)
-	d.f.View.Begin(&event.StatusUpdate{State: state, At: d.at.millis(), Metadata: metadata})
+// begin adds the first public event.
+func begin(add additions, b basis, state a2a.TaskState) additions {
+	add = move(add, b, state)
+	start := len(add.buf)
+	metadata := b.rules.metadata()
+	add.buf = event.AppendTask(add.buf, b.f.View.IDs(), state, b.at.millis(), metadata)
+	add = addPublic(add, b, event.KindTask, start)
+	b.f.View.Begin(&event.StatusUpdate{State: state, At: b.at.millis(), Metadata: metadata})
+	return add
 }
 
 // say adds a status update. message may be nil.
-func (d *Draft) say(state a2a.TaskState, message *a2a.Message) {
-	d.publish(state, question{whole: message}, nil /* own */)
+func say(add additions, b basis, state a2a.TaskState, message *a2a.Message) additions {
+	return publish(add, b, state, question{whole: message}, nil /* own */)
 }
 
 // publish adds a status update with a message, in both forms if they differ, and with metadata in addition to
 // that of all updates. There may be neither.
-func (d *Draft) publish(state a2a.TaskState, q question, own map[string]any) {
-	d.enter(state)
-	whole, err := encodeStatus(d.basis, q.whole)
+func publish(add additions, b basis, state a2a.TaskState, q question, own map[string]any) additions {
+	add = move(add, b, state)
+	whole, err := encodeStatus(b, q.whole)
 	if err != nil {
-		d.fail(err)
-		return
+		add.fail(err)
+		return add
 	}
-	masked, err := encodeStatus(d.basis, q.masked)
+	masked, err := encodeStatus(b, q.masked)
 	if err != nil {
-		d.fail(err)
-		return
+		add.fail(err)
+		return add
 	}
-	metadata := d.rules.metadata()
+	metadata := b.rules.metadata()
 	if len(own) > 0 {
 		raw, err := json.Marshal(own)
 		if err != nil {
-			d.fail(fmt.Errorf("encode status metadata: %w", err))
-			return
+			add.fail(fmt.Errorf("encode status metadata: %w", err))
+			return add
 		}
 		metadata = view.MergeMetadata(raw, metadata)
 	}
 	form := func(dst []byte, raw json.RawMessage) []byte {
-		return event.AppendStatusUpdate(dst, d.f.View.IDs(), state, d.at.millis(), raw, metadata)
+		return event.AppendStatusUpdate(dst, b.f.View.IDs(), state, b.at.millis(), raw, metadata)
 	}
-	start, kind := len(d.buf), event.KindStatus
+	start, kind := len(add.buf), event.KindStatus
 	if masked == nil {
-		d.buf = form(d.buf, whole)
+		add.buf = form(add.buf, whole)
 	} else {
-		d.buf, kind = event.AppendForms(d.buf, event.Forms{Whole: form(nil, whole), Masked: form(nil, masked)}), event.KindMasked
+		add.buf, kind = event.AppendForms(add.buf, event.Forms{Whole: form(nil, whole), Masked: form(nil, masked)}), event.KindMasked
 	}
-	d.public(kind, start)
-	d.f.View.SetStatus(state, d.at.millis(), whole, masked, metadata)
+	add = addPublic(add, b, kind, start)
+	b.f.View.SetStatus(state, b.at.millis(), whole, masked, metadata)
+	return add
 }
 
 // encodeStatus returns a message of the task as JSON; nil: there is none.
@@ -77,72 +79,86 @@ func encodeStatus(b basis, m *a2a.Message) (json.RawMessage, error) {
 	return raw, nil
 }
 
-// enter moves the task to a state, if the table allows it.
-func (d *Draft) enter(state a2a.TaskState) {
+// move moves the task to a state, if the table allows it.
+func move(add additions, b basis, state a2a.TaskState) additions {
 	to, err := task.StateOf(state)
 	if err != nil {
-		d.fail(err)
-		return
+		add.fail(err)
+		return add
 	}
-	if from := d.f.Header.State; !task.MayMove(from, to) {
-		d.fail(fmt.Errorf("task %s cannot go from %s to %s", d.f.Header.Task, task.StateName(from), state))
-		return
+	if from := b.f.Header.State; !task.MayMove(from, to) {
+		add.fail(fmt.Errorf("task %s cannot go from %s to %s", b.f.Header.Task, task.StateName(from), state))
+		return add
 	}
-	d.f.Header.State, d.f.Header.StatusTime = to, d.at.millis()
-	d.status = store.Status{State: to, Time: d.at.millis()}
+	b.f.Header.State, b.f.Header.StatusTime = to, b.at.millis()
+	add.status = store.Status{State: to, Time: b.at.millis()}
+	return add
 }
 
-// end ends the task. state must be terminal.
-func (d *Draft) end(state a2a.TaskState, message *a2a.Message) {
+// endTask ends the task. state must be terminal.
+func endTask(add additions, b basis, state a2a.TaskState, message *a2a.Message) additions {
 	if !state.Terminal() {
-		d.fail(fmt.Errorf("task %s cannot end in %s, which is not a final state", d.f.Header.Task, state))
-		return
+		add.fail(fmt.Errorf("task %s cannot end in %s, which is not a final state", b.f.Header.Task, state))
+		return add
 	}
-	d.phase = store.Final
-	d.say(state, message)
+	add.phase = store.Final
+	return say(add, b, state, message)
 }
 
 // GoLive makes the draft leave the task live, unless it already sets a phase. If the task
 // was waiting for input, its status becomes working, unless it still does.
 func (d *Draft) GoLive() error {
-	if d.phase != 0 {
-		return nil
+	d.added = goLive(d.added, d.basis)
+	return d.added.err
+}
+
+func goLive(add additions, b basis) additions {
+	if add.phase != 0 {
+		return add
 	}
-	d.phase = store.Live
-	if s := d.f.Header.State; s != task.StateSubmitted && s != task.StateWorking && !d.f.WaitsMeanwhile() || d.f.SaysItWaited() {
-		d.say(a2a.TaskStateWorking, nil)
+	add.phase = store.Live
+	if s := b.f.Header.State; s != task.StateSubmitted && s != task.StateWorking && !b.f.WaitsMeanwhile() || b.f.SaysItWaited() {
+		return say(add, b, a2a.TaskStateWorking, nil)
 	}
-	return d.err
+	return add
 }
 
 // KeepLive says that a live task which was waiting for input works, if the draft resolves
 // something that it waited for: its turn continues from there.
 func (d *Draft) KeepLive() error {
-	if d.phase != 0 || d.f.Header.Phase != store.Live || len(d.resolved) == 0 || !d.f.SaysItWaits() && !d.f.SaysItWaited() {
-		return nil
+	d.added = keepLive(d.added, d.basis)
+	return d.added.err
+}
+
+func keepLive(add additions, b basis) additions {
+	if add.phase != 0 || b.f.Header.Phase != store.Live || len(add.resolved) == 0 || !b.f.SaysItWaits() && !b.f.SaysItWaited() {
+		return add
 	}
-	d.say(a2a.TaskStateWorking, nil)
-	return d.err
+	return say(add, b, a2a.TaskStateWorking, nil)
 }
 
 // SayWorking sets the state to working, if the draft is not empty or the task is new, and the
 // task has another state; and while the planner waits for the operator, it says so.
 func (d *Draft) SayWorking() error {
-	if !d.at.Held.IsZero() && d.phase != store.Final {
-		d.sayHeld()
-		return d.err
+	d.added = sayWorking(d.added, d.basis)
+	return d.added.err
+}
+
+func sayWorking(add additions, b basis) additions {
+	switch state := b.f.Header.State; {
+	case add.phase == store.Final, b.at.Held.IsZero() && add.blank() && state != task.StateSubmitted:
+		return add
+	case !b.at.Held.IsZero():
+		return sayHeld(add, b)
+	case state == task.StateWorking && !b.f.SaysItWaited():
+		return add
 	}
-	state := d.f.Header.State
-	if d.Empty() && state != task.StateSubmitted || d.phase == store.Final || state == task.StateWorking && !d.f.SaysItWaited() {
-		return nil
-	}
-	d.say(a2a.TaskStateWorking, nil)
-	return d.err
+	return say(add, b, a2a.TaskStateWorking, nil)
 }
 
 // fault records why the task cannot continue.
-func (d *Draft) fault(why string) {
-	d.add(event.KindFailed, &event.TurnFailed{Error: why})
+func fault(add additions, b basis, why string) additions {
+	return addEvent(add, b, event.KindFailed, &event.TurnFailed{Error: why})
 }
 
 // Queued is the [Input] that says that a live task has been waiting for its turn, so that
@@ -156,35 +172,33 @@ const queuedText = "The task waits for its turn: the server is running as many t
 // queuedRoom is how many bytes of the log that status takes at most.
 const queuedRoom = 2 << 10
 
-func (Queued) put(d *Draft) error {
-	if d.f.Header.Phase != store.Live {
-		return ErrNoChange
+func (Queued) put(add additions, b basis) (additions, error) {
+	if b.f.Header.Phase != store.Live {
+		return add, ErrNoChange
 	}
-	pending, room := d.f.Pending(), queuedRoom
+	pending, room := b.f.Pending(), queuedRoom
 	if len(pending) > 0 {
-		room += d.rules.Limits.Event
+		room += b.rules.Limits.Event
 	}
-	if openRoom(d.basis) < room {
-		return ErrNoChange
+	if openRoom(b) < room {
+		return add, ErrNoChange
 	}
-	switch d.f.Header.State { //nolint:exhaustive // the others do not wait for a turn
+	switch b.f.Header.State { //nolint:exhaustive // the others do not wait for a turn
 	case task.StateSubmitted:
-		d.tell(a2a.TaskStateSubmitted, pending, queuedText)
-		return nil
+		return tell(add, b, a2a.TaskStateSubmitted, pending, queuedText), nil
 	case task.StateWorking:
-		d.tell(a2a.TaskStateWorking, pending, queuedText)
-		return nil
+		return tell(add, b, a2a.TaskStateWorking, pending, queuedText), nil
 	}
-	return ErrNoChange
+	return add, ErrNoChange
 }
 
 // heldText begins the status of a task whose planner waits for the operator of a restored store.
 const heldText = "The server was restored from a backup of "
 
 // sayHeld says, once, that the planner waits for the operator.
-func (d *Draft) sayHeld() {
-	if d.f.View.Says(heldText) || openRoom(d.basis) < queuedRoom {
-		return
+func sayHeld(add additions, b basis) additions {
+	if b.f.View.Says(heldText) || openRoom(b) < queuedRoom {
+		return add
 	}
-	d.say(a2a.TaskStateWorking, d.rules.message(heldText+d.at.Held.UTC().Format(time.RFC3339)+" and waits for its operator: a2a-server store resume."))
+	return say(add, b, a2a.TaskStateWorking, b.rules.message(heldText+b.at.Held.UTC().Format(time.RFC3339)+" and waits for its operator: a2a-server store resume."))
 }

@@ -136,20 +136,20 @@ func allFit(b basis, made []*approval.Approval, kept []*fold.Approval) error {
 // their approvals remain, so that no person is asked twice. It returns these approvals, with
 // nil for a new question, and supersedes pending approvals whose question is dropped or
 // changed.
-func (d *Draft) reuse(c *fold.Call, asks []ToolQuestion, asked []*approval.Approval) []*fold.Approval {
+func reuse(add additions, b basis, c *fold.Call, asks []ToolQuestion, asked []*approval.Approval) (additions, []*fold.Approval) {
 	kept := make([]*fold.Approval, len(asks))
 	stays := map[string]bool{}
 	for i, q := range asks {
-		if a := d.f.Open(c, q.ID); a != nil && sameQuestion(&a.Approval, asked[i]) {
+		if a := b.f.Open(c, q.ID); a != nil && sameQuestion(&a.Approval, asked[i]) {
 			kept[i], stays[a.ID] = a, true
 		}
 	}
 	for _, o := range c.Open {
-		if a := d.f.Approval(o.Approval); a != nil && a.State == approval.Pending && !stays[a.ID] {
-			d.supersede(a, "the tool does not ask this any longer")
+		if a := b.f.Approval(o.Approval); a != nil && a.State == approval.Pending && !stays[a.ID] {
+			add = supersede(add, b, a, "the tool does not ask this any longer")
 		}
 	}
-	return kept
+	return add, kept
 }
 
 // sameQuestion reports whether two questions of a call show the same and are bound to the same, so that

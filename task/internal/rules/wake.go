@@ -18,17 +18,15 @@ var ErrNotYet = errors.New("it is not due yet")
 // only calls continue that need a person's decision to run, those that were planned before.
 type Wake struct{ Row store.Due }
 
-func (in Wake) put(d *Draft) error {
+func (in Wake) put(add additions, b basis) (additions, error) {
 	key := string(in.Row.Key)
-	s := d.f.Step()
+	s := b.f.Step()
 	if s == nil {
-		d.drop(in.Row)
-		return nil
+		return drop(add, in.Row), nil
 	}
 	if s.Until != nil && !s.Done && key == string(stepKey(s.Step)) {
-		d.drop(in.Row)
-		d.add(event.KindElapsed, &event.WaitElapsed{Step: s.Step})
-		return nil
+		add = drop(add, in.Row)
+		return addEvent(add, b, event.KindElapsed, &event.WaitElapsed{Step: s.Step}), nil
 	}
 	for _, c := range s.Progress {
 		mine := key == c.ID && c.State == fold.CallWaiting && at(c.Wake, in.Row.Time) ||
@@ -36,21 +34,19 @@ func (in Wake) put(d *Draft) error {
 		if !mine {
 			continue
 		}
-		if d.at.Now.Before(in.Row.Time.Time()) || !d.at.Held.IsZero() && !c.Restored {
-			return ErrNotYet
+		if b.at.Now.Before(in.Row.Time.Time()) || !b.at.Held.IsZero() && !c.Restored {
+			return add, ErrNotYet
 		}
-		if waits(d.basis, c) {
-			d.drop(in.Row)
-			return nil // the next try of a call that cannot be entered checks it
+		if waits(b, c) {
+			return drop(add, in.Row), nil // the next try of a call that cannot be entered checks it
 		}
-		if d.f.Header.Phase == store.Live {
-			return ErrNotYet // its turn continues, and removes the row in the same batch
+		if b.f.Header.Phase == store.Live {
+			return add, ErrNotYet // its turn continues, and removes the row in the same batch
 		}
-		d.force = true
-		return nil
+		add.force = true
+		return add, nil
 	}
-	d.drop(in.Row)
-	return nil // its purpose is gone
+	return drop(add, in.Row), nil // its purpose is gone
 }
 
 // at reports whether a time is that of a due row.
