@@ -2,9 +2,13 @@ package rules
 
 import (
 	"cmp"
+	"fmt"
 
 	"a2a-server/approval"
 	"a2a-server/store"
+	"a2a-server/task"
+	"a2a-server/task/internal/event"
+	"a2a-server/task/internal/output"
 )
 
 // additions are what rules add to a batch. A rule takes what was added before it, as append takes a slice, and
@@ -55,4 +59,64 @@ func (add *additions) since(start int) []byte { return add.buf[start:len(add.buf
 // blank reports whether there is nothing to write and nothing to continue with.
 func (add *additions) blank() bool {
 	return !add.force && len(add.events) == 0 && len(add.rows) == 0 && len(add.due) == 0 && len(add.audit) == 0 && add.phase == 0 && add.status.State == 0
+}
+
+// news reports whether an approval was requested or resolved, by the draft or by another
+// writer.
+func (add *additions) news() bool { return add.told || len(add.asked) > 0 || len(add.resolved) > 0 }
+
+// addEvent adds a private event: it encodes v, and folds v itself.
+func addEvent(add additions, b basis, kind string, v any) additions {
+	start := len(add.buf)
+	var err error
+	if add.buf, err = event.Append(add.buf, v); err != nil {
+		add.fail(fmt.Errorf("encode event %s: %w", kind, err))
+	}
+	add.events = append(add.events, store.Event{Kind: kind, Time: b.at.millis(), Data: add.since(start)})
+	b.f.Count(len(add.buf) - start)
+	add.fail(b.f.ApplyPrivate(v))
+	return add
+}
+
+// addMessage adds a message from the user.
+func addMessage(add additions, b basis, m *event.MessageReceived) (additions, error) {
+	if err := output.CheckDepth(m.Message); err != nil {
+		return add, task.Invalid("message", "cannot be kept: %v", err)
+	}
+	return addEvent(add, b, event.KindMessage, m), nil
+}
+
+// addPublic adds the public event that was appended to buf from start on.
+func addPublic(add additions, b basis, kind string, start int) additions {
+	add.events = append(add.events, store.Event{Kind: kind, Public: true, Bulk: kind == event.KindArtifact, Time: b.at.millis(), Data: add.since(start)})
+	b.f.Count(len(add.buf) - start)
+	add.pushes = add.pushes || kind != event.KindArtifact
+	return add
+}
+
+// addArtifact adds an artifact update.
+func addArtifact(add additions, b basis, u *event.ArtifactUpdate) additions {
+	start := len(add.buf)
+	add.buf = event.AppendArtifactUpdate(add.buf, b.f.View.IDs(), u)
+	add = addPublic(add, b, event.KindArtifact, start)
+	b.f.View.AddArtifact(u)
+	add.pushes = add.pushes || u.Last
+	return add
+}
+
+// shareState writes a call's changes of the context's state, in the batch with the end of the call.
+func shareState(add additions, b basis, delta map[string]any) additions {
+	if len(delta) == 0 {
+		return add
+	}
+	rows, after, err := b.f.Shared(delta)
+	if err != nil {
+		add.fail(err)
+		return add
+	}
+	if len(rows) > 0 {
+		add.rows = append(add.rows, rows...)
+		b.f.SetSession(after)
+	}
+	return add
 }

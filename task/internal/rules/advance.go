@@ -27,15 +27,6 @@ const (
 // maxDraft is how many bytes of events a draft may have before it is committed.
 const maxDraft = 1 << 20
 
-// Advance adds to the draft everything that can be decided now: plans, checks, questions,
-// starts, results, and whether the task waits or ends.
-func (d *Draft) Advance() (n Next, err error) {
-	defer d.rules.guard(d.f.View.TaskID(), "code supplied by the application", &err)
-	d.added, n = advance(d.added, d.basis, d.accepted)
-	d.accepted = Lookup{}
-	return n, d.added.err
-}
-
 // advance is Advance, with what was looked up to accept the message of a new task.
 func advance(add additions, b basis, accepted Lookup) (additions, Next) {
 	for add.phase != store.Final && add.err == nil {

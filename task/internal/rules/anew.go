@@ -69,25 +69,6 @@ func mayBeAnew(b basis, a *fold.Approval) bool {
 	return a.State == approval.Pending && a.Kind == approval.KindCall && a.Ask == "" && c.Attempt == 0 && c.Cause == "" && !c.Paused
 }
 
-// stricter returns the terms of an approval together with those of a verdict about its call now. Where
-// nothing asks, they are its own.
-func stricter(a *fold.Approval, now *approval.Verdict) approval.Terms {
-	if now.Action != approval.ActionAsk {
-		return a.Terms
-	}
-	return a.Terms.Both(now.Terms)
-}
-
-// keepTerms adds the terms of an earlier approval of a call to a verdict that asks about the call.
-func keepTerms(a *fold.Approval, now *approval.Verdict) {
-	terms := stricter(a, now)
-	now.Gates = approval.WithGates(now.Gates, a.Gates)
-	if terms.Gate = now.Terms.Gate; !terms.Same(now.Terms) {
-		terms.Grants = nil // no later call would be asked about on these terms
-	}
-	now.Terms = terms
-}
-
 // Stricter returns what the gates demand beyond the terms of a pending approval, in words; empty: it cannot
 // be asked anew. Hooks have no say: [AskAnew] asks them.
 func Stricter(ctx context.Context, r *Rules, f *fold.Fold, id string, now time.Time) (more []string) {

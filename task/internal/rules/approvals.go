@@ -6,33 +6,11 @@ import (
 	"slices"
 
 	"a2a-server/approval"
-	"a2a-server/internal/visible"
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/internal/event"
 	"a2a-server/task/internal/fold"
 )
-
-// ask adds an approval: event, row, deadline, notifications and audit.
-func ask(add additions, b basis, a *approval.Approval) additions {
-	add = addEvent(add, b, event.KindAsked, a)
-	asked := b.f.Approval(a.ID)
-	add = putApproval(add, b, asked)
-	if a.Deadline != nil {
-		add.due = append(add.due, expiry(a))
-	}
-	add.due = append(add.due, reminders(a)...)
-	if b.rules.offers(a) {
-		add.due = append(add.due, b.rules.silence(a))
-	}
-	add.asked = append(add.asked, &asked.Approval)
-	add = announce(add, b, a, task.NotifyAsked)
-	add = recordOf(add, b, a, approval.Audit{What: approval.AuditAsked, By: a.Requester, Deadline: a.Deadline})
-	for i := range a.Votes {
-		add = recordVote(add, b, a, &a.Votes[i])
-	}
-	return add
-}
 
 // recordVote adds the audit entry of a vote.
 func recordVote(add additions, b basis, a *approval.Approval, v *approval.Vote) additions {
@@ -164,14 +142,6 @@ func escalatesTo(a *approval.Approval, r *task.Route, event string) bool {
 	return event == task.NotifyEscalated && !r.Requester && slices.Contains(a.Terms.Escalate.Notify, r.Name)
 }
 
-// keepMailbox adds the address of the requester of a new task, if a route writes to requesters.
-func keepMailbox(add additions, b basis, address string) additions {
-	if address != "" && slices.ContainsFunc(b.rules.Routes, func(r task.Route) bool { return r.Requester }) {
-		add.rows = append(add.rows, store.RowChange{Kind: task.RowMailbox, Key: []byte(task.MailboxKey), IfRev: store.Any, Value: []byte(address)})
-	}
-	return add
-}
-
 // supersede ends an approval because its question is out of date.
 func supersede(add additions, b basis, a *fold.Approval, why string) additions {
 	return resolve(add, b, a, approval.Superseded, approval.Resolution{Via: approval.ViaSystem, At: b.at.Now, Reason: why})
@@ -209,75 +179,7 @@ func closeHeld(add additions, b basis, c *fold.Call) additions {
 	return withdraw(add, b, c.Held, notHeld)
 }
 
-// abandoned reports whether a pending approval holds a call that does not wait in this
-// process: its process has died, and the answer would not arrive.
-func abandoned(b basis, a *approval.Approval) bool {
-	return a.Held && a.State == approval.Pending && (b.at.Holds == nil || !b.at.Holds(a.ID))
-}
-
-// expires reports whether an approval is overdue. A question of a running call whose expiry
-// would cancel the task does not expire unless it holds the call: the call may no longer need
-// the answer.
-func expires(b basis, a *fold.Approval) bool {
-	if c := b.f.Call(a.Call); a.Ask != "" && !a.Held && a.Terms.OnExpiry == approval.ExpiryCancels && c != nil && c.State == fold.CallRunning {
-		return false
-	}
-	return approval.Overdue(&a.Approval, b.at.Now)
-}
-
-// overdue reports whether a pending approval is overdue.
-func overdue(b basis) bool {
-	return slices.ContainsFunc(b.f.Approvals, func(a *fold.Approval) bool { return a.State == approval.Pending && expires(b, a) })
-}
-
 // approvalOf returns the newest approval that asks whether a call may run, or nil.
 func approvalOf(b basis, c *fold.Call) *fold.Approval {
 	return b.f.Newest(func(a *fold.Approval) bool { return a.Call == c.ID && a.Ask == "" && a.Kind == approval.KindCall })
-}
-
-// news reports whether an approval was requested or resolved, by the draft or by another
-// writer.
-func (add *additions) news() bool { return add.told || len(add.asked) > 0 || len(add.resolved) > 0 }
-
-// wrongCodes returns the pending approvals that answers name with a wrong code, and whether
-// any answer has a code.
-func wrongCodes(b basis, answers []approval.Decision) (wrong []string, coded bool) {
-	for _, answer := range answers {
-		a, err := approval.Find(answer, b.f.AllApprovals())
-		if err != nil || a.State != approval.Pending || answer.Code == "" {
-			continue
-		}
-		if coded = true; a.WrongCode(answer) && !slices.Contains(wrong, a.ID) {
-			wrong = append(wrong, a.ID)
-		}
-	}
-	return wrong, coded
-}
-
-// rejectedBefore returns the rejection of the same call earlier in the task, nil if there is none. It
-// decides before any grant: it is about this very call.
-func rejectedBefore(b basis, c *fold.Call, x *examined) *fold.Approval {
-	if c.Attempt > 0 || c.Restored {
-		return nil
-	}
-	return b.f.Newest(func(a *fold.Approval) bool {
-		if a.Kind != approval.KindCall || a.Ask != "" || a.State != approval.Rejected || a.Void || a.Tool != c.Tool || a.Call == c.ID {
-			return false
-		}
-		same, _ := bound(b, a, &x.checked)
-		return same
-	})
-}
-
-// rejectedAgain ends a call that was rejected before, when the agent asks for it again.
-func rejectedAgain(add additions, b basis, c *fold.Call, before *fold.Approval) additions {
-	text := fmt.Sprintf("the same call was rejected before in this task (%s)", before.ID)
-	if why := before.Resolution.Reason; why != "" {
-		text += ": " + why
-	}
-	if result := refusal(b, c, text); result != nil {
-		return complete(add, b, c, task.OutcomeRejected, result)
-	}
-	add = addArtifact(add, b, &event.ArtifactUpdate{ID: c.ID, Name: c.Tool, Parts: event.TextPart(visible.Text(text)), Last: true})
-	return notRun(add, b, c, ending{outcome: task.OutcomeRejected, problem: text})
 }

@@ -13,6 +13,7 @@ import (
 	"a2a-server/task"
 	"a2a-server/task/internal/event"
 	"a2a-server/task/internal/fold"
+	"a2a-server/tool"
 )
 
 // Decisions is the [Input] with decisions about approvals of one task, from any source. Either
@@ -39,91 +40,6 @@ func (in Decisions) put(add additions, b basis) (additions, error) { return deci
 // ErrStale means that approvals have to be brought up to date, with [Refresh], before a
 // decision is considered.
 var ErrStale = errors.New("approvals are out of date")
-
-// Refresh is the [Input] that expires overdue approvals, closes questions whose call no longer
-// waits, and asks again about tools that have changed, what another version of the server has asked,
-// and what has the vote of a credential that is withdrawn or of a new requester. All of it is recorded even if the decision
-// that follows is refused.
-type Refresh struct {
-	Denied bool // also end approvals of calls that a gate denies now
-}
-
-func (in Refresh) put(add additions, b basis) (additions, error) {
-	for _, a := range b.f.Pending() {
-		p := b.f.Approval(a.ID)
-		switch {
-		case p.State != approval.Pending: // superseded with an approval before it
-		case expires(b, p):
-			if add = expire(add, b, p); add.phase == store.Final {
-				return add, nil
-			}
-		case abandoned(b, a):
-			add = supersede(add, b, p, notHeld)
-		default:
-			l := lookOf(b, a)
-			switch {
-			case l.trouble != nil:
-			case outdated(b, a, &l):
-				add = replace(add, b, p, l)
-			case in.Denied:
-				add = endDenied(add, b, p, l)
-			}
-		}
-	}
-	if add.blank() {
-		return add, ErrNoChange
-	}
-	return add, nil
-}
-
-// replace supersedes an approval that is outdated, and checks the arguments and the policy again. The
-// question of a tool is asked again by the tool, which is entered without an answer.
-func replace(add additions, b basis, a *fold.Approval, l look) additions {
-	c, why := b.f.Call(a.Call), "another version of the server has asked it"
-	if gone := withdrawn(b, &a.Approval); gone != "" {
-		why = gone
-	}
-	if l.differs(&a.Approval) {
-		why = "the tool has changed since it was asked"
-	}
-	add = supersede(add, b, a, why)
-	if a.Ask != "" {
-		return add
-	}
-	if a.Kind == approval.KindOutcome {
-		x := validated(b, c, l)
-		if x.invalid != nil {
-			return notRun(add, b, c, ending{outcome: task.OutcomeInvalid, problem: x.invalid.Error()})
-		}
-		x.changed, x.supersedes = l.differs(&a.Approval), a.ID
-		return askOutcome(add, b, c, &x)
-	}
-	x := examine(b, c, l, c.Args, false /* open */)
-	switch {
-	case x.invalid != nil:
-		return notRun(add, b, c, ending{outcome: task.OutcomeInvalid, problem: x.invalid.Error()})
-	case x.verdict.Action == approval.ActionDeny:
-		return deny(add, b, c, &x)
-	}
-	return askAgain(add, b, c, &x, a)
-}
-
-// endDenied ends an approval, and its call, if the call has not begun and a gate denies it whose condition
-// does not fail. Everything else that is denied stays pending, and is stopped when it would run: a
-// condition that fails may be a mistake, and what has run is better asked about.
-func endDenied(add additions, b basis, a *fold.Approval, l look) additions {
-	c := b.f.Call(a.Call)
-	if a.Kind != approval.KindCall || c.Attempt > 0 || c.Cause != "" {
-		return add
-	}
-	x := judged(b, c, l)
-	if !x.verdict.Firm {
-		return add // a call that is invalid ends when it would run
-	}
-	why := fmt.Sprintf("the gate %s does not allow this call any more", visible.Quote(x.verdict.Terms.Gate, 80)) // without its hint, which may have arguments
-	add = resolve(add, b, a, approval.Canceled, approval.Resolution{Via: approval.ViaPolicy, At: b.at.Now, Reason: why})
-	return deny(add, b, c, &x)
-}
 
 // decide puts decisions into a draft. received, if not nil, is the message that contained
 // them.
@@ -369,4 +285,65 @@ func decidedBefore(b basis, answers []approval.Decision) error {
 		}
 	}
 	return state
+}
+
+// checkEdit validates edited arguments and checks them against the policy. l is the look that
+// found the definition shown to the approver.
+func checkEdit(b basis, a *approval.Approval, answer approval.Decision, l look) (examined, error) {
+	x := examine(b, b.f.Call(a.Call), l, event.Compact(answer.Args), false /* open */)
+	switch {
+	case x.invalid != nil:
+		return x, editError(a, x.invalid)
+	case x.entry == nil:
+		return x, approval.NotAllowed(a, "the tool cannot be reached now, so that the edit cannot be checked: try again later; the approval stays pending")
+	case x.verdict.Action == approval.ActionDeny:
+		return x, approval.NotAllowed(a, fmt.Sprintf("policy denies the edited call: %s; the approval stays pending", x.verdict.Reason))
+	case x.hook:
+		return x, approval.NotAllowed(a, "a hook changes the edited arguments, so that they are not what would run; the approval stays pending")
+	}
+	return x, nil
+}
+
+// editError lists the mistakes in edited arguments.
+func editError(a *approval.Approval, err error) error {
+	out := approval.Malformed(a.ID, "")
+	out.Message = fmt.Sprintf("the edit of %s: %v; approval %s still waits", a.Tool, err, a.ID)
+	var inv *tool.InvalidError
+	if errors.As(err, &inv) {
+		for _, v := range inv.Violations {
+			out.Violations = append(out.Violations, approval.Violation{Field: "args" + v.Pointer, Description: v.Message})
+		}
+	}
+	return out
+}
+
+// wrongCodes returns the pending approvals that answers name with a wrong code, and whether
+// any answer has a code.
+func wrongCodes(b basis, answers []approval.Decision) (wrong []string, coded bool) {
+	for _, answer := range answers {
+		a, err := approval.Find(answer, b.f.AllApprovals())
+		if err != nil || a.State != approval.Pending || answer.Code == "" {
+			continue
+		}
+		if coded = true; a.WrongCode(answer) && !slices.Contains(wrong, a.ID) {
+			wrong = append(wrong, a.ID)
+		}
+	}
+	return wrong, coded
+}
+
+// decider is the decider of a draft: as authenticated, and as known when it was made.
+type decider struct{ was, is auth.Principal }
+
+// decides returns the decider on whom a draft depends. A person without an earlier request is as they were
+// authenticated; a credential that has gone, nil, is found when it is authenticated again, before the commit.
+func decides(b basis, by auth.Principal) (*decider, error) {
+	is, err := current(b, by)
+	if _, gone := errors.AsType[*auth.WithdrawnError](err); gone {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look up who decides: %w", err)
+	}
+	return &decider{by, is}, nil
 }

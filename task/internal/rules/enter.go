@@ -2,16 +2,12 @@ package rules
 
 import (
 	"encoding/json"
-	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"a2a-server/approval"
 	"a2a-server/internal/strictjson"
-	"a2a-server/internal/visible"
 	"a2a-server/task"
 	"a2a-server/task/internal/event"
 	"a2a-server/task/internal/fold"
@@ -137,37 +133,6 @@ func mayEnter(add additions, b basis, c *fold.Call, l look, entering int) (addit
 		e.verdict = x.said()
 	}
 	return add, e
-}
-
-// lapsed returns why what was approved at decided is asked about again.
-func lapsed(decided time.Time) string {
-	return fmt.Sprintf("It was approved at %s, and its tool could not be reached then.", decided.UTC().Format(time.RFC3339))
-}
-
-// askAgain asks again about a call that differs from the approved or shown call, or was approved too
-// long ago.
-func askAgain(add additions, b basis, c *fold.Call, x *examined, old *fold.Approval) additions {
-	if hasRun(b, c, x) {
-		x.changed = true
-		return askOutcome(add, b, c, x)
-	}
-	if x.verdict.Action == approval.ActionAsk {
-		keepTerms(old, &x.verdict)
-	} else {
-		// A person was asked about it before: ask again if in doubt.
-		x.verdict.Hint, x.verdict.Terms, x.verdict.Gates = old.Hint, old.Terms, old.Gates
-		if mask, _ := policy(b, c).Mask(c.Tool); len(mask) > len(old.Terms.Mask) || old.Ask != "" && hides(b, c) { // the hint may have more
-			x.verdict.Hint = ""
-		}
-		switch {
-		case old.Kind != approval.KindOutcome:
-		case x.lapsed != "":
-			x.verdict.Hint = fmt.Sprintf("May %s run again now?", c.Tool)
-		default:
-			x.verdict.Hint = fmt.Sprintf("The tool %s has changed since it was decided to run this call again. May it run now?", c.Tool)
-		}
-	}
-	return askCall(add, b, c, x, old.ID)
 }
 
 // newExecution builds the entry of a call.
@@ -361,150 +326,4 @@ func enterCall(add additions, b basis, c *fold.Call, e *Execution) additions {
 		return resumeCall(add, b, c, e)
 	}
 	return startCall(add, b, c, e, c.Attempt+1)
-}
-
-// askCall requests approval of a call as it was examined. If an earlier run of it may have
-// had an effect, the question says so. The arguments of a call that
-// was entered before are in use, so they can no longer be edited.
-func askCall(add additions, b basis, c *fold.Call, x *examined, supersedes string) additions {
-	a := &approval.Approval{
-		Kind: approval.KindCall, Args: x.raw, Hint: x.verdict.Hint, Terms: x.verdict.Terms, Gates: x.verdict.Gates, Supersedes: supersedes,
-	}
-	if c.Attempt > 0 {
-		a.Terms.Allowed = withoutEdit(a.Terms)
-	} else {
-		a.GrantKey = grantKey(b, c, x)
-	}
-	notes := []string{x.lapsed}
-	if c.Paused {
-		notes = append(notes, visible.Clip(c.Tool, 64)+" has started, and waits: approve to let it go on.")
-	}
-	if c.Cause != "" {
-		notes = append(notes, fmt.Sprintf("It is not known whether %s has run: %s.", c.Tool, whyUnknown(c.Cause, c.Why, hides(b, c))))
-	} else {
-		notes = append(notes, sinceBackup(b, c))
-	}
-	notes = append(notes, afterResults(b, c), x.verdict.Notes)
-	a.Notes = strings.Join(slices.DeleteFunc(notes, func(n string) bool { return n == "" }), " ")
-	return request(add, b, c, x, a)
-}
-
-// maxAfter bounds how many results a question names.
-const maxAfter = 3
-
-// afterResults returns which results of tools the planner had read last when it planned a call: it
-// may have obeyed what they say. "" if there are none.
-func afterResults(b basis, c *fold.Call) string {
-	var names []string
-	own := slices.IndexFunc(b.f.Steps, func(s *fold.Step) bool { return slices.Contains(s.Progress, c) })
-	for _, s := range slices.Backward(b.f.Steps[:max(own, 0)]) {
-		if len(s.Progress) == 0 {
-			continue // a question or a wait
-		}
-		for _, r := range s.Progress {
-			if r.Outcome == task.OutcomeOK || r.Outcome == task.OutcomeError {
-				names = append(names, fmt.Sprintf("%s (%s)", visible.Clip(r.Tool, 64), r.ID))
-			}
-		}
-		break
-	}
-	switch more := len(names) - maxAfter; {
-	case len(names) == 0:
-		return ""
-	case more > 0:
-		names = append(names[:maxAfter], fmt.Sprintf("%d more", more))
-	}
-	return "It was planned after the result of " + strings.Join(names, ", ") + "."
-}
-
-// withoutEdit returns the decisions that terms allow about a call, except edit.
-func withoutEdit(t approval.Terms) []approval.DecisionType {
-	allowed := slices.DeleteFunc(approval.AllowedDecisions(approval.KindCall, t), func(v approval.DecisionType) bool { return v == approval.Edit })
-	if len(allowed) == 0 {
-		return []approval.DecisionType{approval.Reject, approval.Cancel}
-	}
-	return allowed
-}
-
-// request asks for the approval a of a call, of any kind. If the question cannot be
-// shown, the call ends with the reason.
-func request(add additions, b basis, c *fold.Call, x *examined, a *approval.Approval) additions {
-	if err := fill(b, c, x, a); err != nil {
-		return notRun(add, b, c, ending{outcome: task.OutcomeInvalid, problem: err.Error()})
-	}
-	if x.editor != nil {
-		if v := a.NewVote(*x.editor, a.Digest, a.Args, "", b.at.Now); len(v.Meets) > 0 { // a is not escalated yet
-			a.Votes = []approval.Vote{v}
-			a.Waits = a.WaitsFor(client(b))
-		}
-	}
-	if err := fits(b, a); err != nil {
-		return notRun(add, b, c, ending{outcome: task.OutcomeError, problem: err.Error()})
-	}
-	add = unretry(add, c) // its tool can be reached
-	return ask(add, b, a)
-}
-
-// whyUnknown returns why the outcome of a call is unknown, without the words of its tool if it hides
-// anything. A mask may be newer than the words.
-func whyUnknown(cause event.Cause, why string, hides bool) string {
-	if cause == event.CauseTool || cause == event.CauseTimeout {
-		return redacted(hides, errors.New(why)).Error()
-	}
-	return why
-}
-
-// askOutcome asks a person for the outcome of a call, on the terms of its own approval.
-func askOutcome(add additions, b basis, c *fold.Call, x *examined) additions {
-	a := &approval.Approval{
-		Kind: approval.KindOutcome, Args: c.Args, Supersedes: x.supersedes,
-		Hint: approval.OutcomeHint(c.Tool, whyUnknown(c.Cause, c.Why, masks(b, c))),
-	}
-	if x.changed {
-		a.Hint += fmt.Sprintf(" The tool %s has changed since its call was approved.", c.Tool)
-	}
-	a.Terms = approval.OutcomeTerms(termsOf(b, c, x))
-	if old := b.f.Approval(x.supersedes); old != nil && old.Kind == approval.KindOutcome {
-		a.Terms = old.Terms.Both(a.Terms)
-	}
-	if err := fill(b, c, x, a); err != nil {
-		return notRun(add, b, c, ending{outcome: task.OutcomeInvalid, problem: err.Error()})
-	}
-	// It is unknown, too, whether the tool still needs answers to its questions.
-	add = closeAsks(add, b, c, "the outcome of the call is unknown")
-	if err := fits(b, a); err != nil {
-		return finish(add, b, c, ending{outcome: task.OutcomeUnknown, problem: fmt.Sprintf("the result of the call is unknown: %s; and nobody can be asked: %v", c.Why, err)})
-	}
-	add = unretry(add, c) // its tool can be reached
-	return ask(add, b, a)
-}
-
-// checkEdit validates edited arguments and checks them against the policy. l is the look that
-// found the definition shown to the approver.
-func checkEdit(b basis, a *approval.Approval, answer approval.Decision, l look) (examined, error) {
-	x := examine(b, b.f.Call(a.Call), l, event.Compact(answer.Args), false /* open */)
-	switch {
-	case x.invalid != nil:
-		return x, editError(a, x.invalid)
-	case x.entry == nil:
-		return x, approval.NotAllowed(a, "the tool cannot be reached now, so that the edit cannot be checked: try again later; the approval stays pending")
-	case x.verdict.Action == approval.ActionDeny:
-		return x, approval.NotAllowed(a, fmt.Sprintf("policy denies the edited call: %s; the approval stays pending", x.verdict.Reason))
-	case x.hook:
-		return x, approval.NotAllowed(a, "a hook changes the edited arguments, so that they are not what would run; the approval stays pending")
-	}
-	return x, nil
-}
-
-// editError lists the mistakes in edited arguments.
-func editError(a *approval.Approval, err error) error {
-	out := approval.Malformed(a.ID, "")
-	out.Message = fmt.Sprintf("the edit of %s: %v; approval %s still waits", a.Tool, err, a.ID)
-	var inv *tool.InvalidError
-	if errors.As(err, &inv) {
-		for _, v := range inv.Violations {
-			out.Violations = append(out.Violations, approval.Violation{Field: "args" + v.Pointer, Description: v.Message})
-		}
-	}
-	return out
 }

@@ -48,12 +48,6 @@ func (l *look) differs(a *approval.Approval) bool {
 	return l.invalid != nil || l.entry != nil && l.entry.Digest != a.Definition
 }
 
-// outdated reports whether an approval has to be asked again before it is decided: its tool is another,
-// its digest is not that of what it shows, or it has a vote that does not count any more.
-func outdated(b basis, a *approval.Approval, l *look) bool {
-	return l.differs(a) || !a.IsBound(b.f.Restored.IDs()...) || withdrawn(b, a) != ""
-}
-
 // examined is the result of putting a call through the pipeline.
 type examined struct {
 	checked
@@ -220,4 +214,48 @@ func hasChildren(b basis, c *fold.Call) (has bool) {
 	}
 	_, has = tool.As[tool.JobStopper](l.entry.Tool)
 	return has
+}
+
+// questionDigest returns the digest of the question that a asks, about a call as it was checked.
+func questionDigest(b basis, a *approval.Approval, call *checked) (string, error) {
+	restored := b.f.Restored.IDs()
+	return a.QuestionDigest(b.rules.Agent, call.entry.Definition.Name, call.entry.Digest, call.args, restored...)
+}
+
+// callDigest returns the digest of a call as it was checked.
+func callDigest(b basis, call *checked) (string, error) {
+	return approval.Digest(b.rules.Agent, call.entry.Definition.Name, call.entry.Digest, call.args, b.f.Restored.IDs()...)
+}
+
+// bound reports whether an approval is for exactly this call, as it was shown or as its edit has it.
+func bound(b basis, a *fold.Approval, call *checked) (bool, error) {
+	digest, err := questionDigest(b, &a.Approval, call)
+	return err == nil && digest == a.GrantedDigest(), err
+}
+
+// takesPayload reports whether a tool declares that it reads the payload of a decision. A
+// tool that panics declares nothing.
+func takesPayload(t tool.Tool) (takes bool) {
+	defer func() { _ = recover() }()
+	p, ok := tool.As[tool.TakesPayload](t)
+	return ok && p.TakesPayload()
+}
+
+// annotationsOf returns the annotations of a tool. A tool that panics declares nothing.
+func annotationsOf(t tool.Tool) (is tool.Annotations) {
+	defer func() { _ = recover() }()
+	return tool.AnnotationsOf(t)
+}
+
+// repeatable reports whether a tool says that repeating its calls has no further effect.
+func repeatable(t tool.Tool) bool {
+	is := annotationsOf(t)
+	return is.ReadOnly || is.Idempotent || tool.IsDecision(t)
+}
+
+// hasRun reports whether a call may have had an effect before its process died, so that a
+// person has to decide about its outcome. Only a call with a checkpoint is entered again
+// without that.
+func hasRun(b basis, c *fold.Call, x *examined) bool {
+	return c.State == fold.CallUncertain && (!c.Safe || !repeatable(x.entry.Tool))
 }

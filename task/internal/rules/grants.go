@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"time"
 
 	"a2a-server/approval"
 	"a2a-server/auth"
@@ -180,73 +179,12 @@ func maker(b basis, g *approval.Grant) (by auth.Principal, why string) {
 	return auth.Principal{}, "it cannot be found out now what they may do"
 }
 
-// decider is the decider of a draft: as authenticated, and as known when it was made.
-type decider struct{ was, is auth.Principal }
-
-// decides returns the decider on whom a draft depends. A person without an earlier request is as they were
-// authenticated; a credential that has gone, nil, is found when it is authenticated again, before the commit.
-func decides(b basis, by auth.Principal) (*decider, error) {
-	is, err := current(b, by)
-	if _, gone := errors.AsType[*auth.WithdrawnError](err); gone {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("look up who decides: %w", err)
-	}
-	return &decider{by, is}, nil
-}
-
 // current returns the maker of a grant, a voter or a decider as they are now.
 func current(b basis, was auth.Principal) (auth.Principal, error) {
 	if b.at.Current == nil {
 		return was, nil
 	}
 	return b.at.Current(context.WithoutCancel(b.at.Ctx), was) // the sender may leave while the draft waits for the disk
-}
-
-// Holds reports whether the draft may still be written: if calls start, are asked about or are decided by it,
-// the rules in force are the draft's; the grants by which calls start have not ended; their makers and the
-// decider are as they were when it was made; and the votes for its approvals count. If not, it has to be made
-// anew.
-func (d *Draft) Holds(inForce *Rules, now time.Time) bool {
-	var panicked error
-	defer d.rules.guard(d.f.View.TaskID(), "code supplied by the application", &panicked) // then it does not hold
-	add := &d.added
-	if inForce != d.rules && (add.voted || len(add.launch)+len(add.asked)+len(add.resolved) > 0) {
-		return false
-	}
-	same := func(was, is auth.Principal) bool {
-		by, err := current(d.basis, was)
-		return err == nil && by.Equal(is)
-	}
-	return (add.decider == nil || same(add.decider.was, add.decider.is)) &&
-		!slices.ContainsFunc(add.resolved, func(id string) bool {
-			a := d.f.Approval(id)
-			return a.State.Allows() && withdrawn(d.basis, &a.Approval) != ""
-		}) &&
-		!slices.ContainsFunc(add.grants, func(u *usedGrant) bool { return !same(u.By, u.by) || !now.Before(u.Until) })
-}
-
-// withdrawn says which vote for the call of a pending approval does not count any more, and why: the credential
-// of the voter is withdrawn, cannot be looked up now or, under four eyes, has acted in a message since. "": none.
-func withdrawn(b basis, a *approval.Approval) string {
-	for i := range a.Votes {
-		v := &a.Votes[i]
-		_, err := current(b, v.By)
-		gone, is := errors.AsType[*auth.WithdrawnError](err)
-		switch {
-		case v.Digest != a.Digest:
-		case a.Terms.FourEyes && b.rules.People.Also(b.f.Sender()).Shares(b.rules.People.Also(v.By)):
-			return visible.Clip(v.By.Subject, 128) + " has voted, and is a party to a message of the task"
-		case err == nil || is && gone.Unseen:
-		case is:
-			return fmt.Sprintf("%s has voted, and %s", visible.Clip(v.By.Subject, 128), gone.Why)
-		default:
-			problem(b, "a voter cannot be looked up, so the question is asked again", err)
-			return visible.Clip(v.By.Subject, 128) + " has voted, and it cannot be found out now whether that counts"
-		}
-	}
-	return ""
 }
 
 // grantRows returns the rows of the grants with one of some keys for the task, for its context, and

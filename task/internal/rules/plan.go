@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
@@ -21,7 +20,6 @@ import (
 	"a2a-server/task/internal/fold"
 	"a2a-server/task/internal/output"
 	"a2a-server/tool"
-	"a2a-server/tool/agent"
 )
 
 // maxPlannerState bounds the state that a planner keeps with a step, in bytes.
@@ -74,74 +72,34 @@ func isSaid(id string) bool {
 	return is && err == nil
 }
 
-// Earlier returns an ended task as a planner is told of it.
-func Earlier(f *fold.Fold) (task.EarlierTask, error) {
-	state := f.View.State()
-	var asked []string
-	for i := range f.Messages {
-		var m a2a.Message
-		if f.Messages[i].For != event.ForPlanner {
-			continue
+// Plan prepares the planner's input for the next step of f, and returns a function that
+// asks the planner, with what with adds to the input. That function no longer uses f. Plan is
+// for planners that are not inline; put the function's results into [Planned].
+func Plan(ctx context.Context, r *Rules, f *fold.Fold, with func(*task.Progress)) func() (*task.Step, error) {
+	p, err := progress(basis{r, &At{Ctx: ctx}, f}, nil /* tools */)
+	return func() (*task.Step, error) {
+		if err != nil {
+			return nil, err
 		}
-		if err := json.Unmarshal(f.Messages[i].Message, &m); err != nil {
-			return task.EarlierTask{}, fmt.Errorf("decode message: %w", err)
-		}
-		if text := textOf(&m); text != "" {
-			asked = append(asked, text)
-		}
+		with(p)
+		return r.ask(ctx, p)
 	}
-	answer, said := f.View.Answer(isSaid)
-	return task.EarlierTask{ID: f.View.TaskID(), Asked: strings.Join(asked, "\n"), Answered: answer, Said: said, State: state}, nil
 }
 
-// Ended returns how the task of f has ended, with the beginning of the text of its last status and of its
-// answer, as far as f has them; zero: it has not.
-func Ended(f *fold.Fold) task.Ended {
-	if f.Header.Phase != store.Final {
-		return task.Ended{}
+// Prompt returns what the planner has asked a language model for a step of f, with what with adds to
+// the planner's input. The error is a [*task.InvalidError] if it has asked none.
+func Prompt(ctx context.Context, r *Rules, f *fold.Fold, step int, with func(*task.Progress)) (prompt task.Prompt, err error) {
+	defer r.guard(f.View.TaskID(), "the planner", &err)
+	planner, is := r.Planner.(task.Prompter)
+	if !is {
+		return task.Prompt{}, task.Invalid("step", "has no prompt: the planner of this server asks no model")
 	}
-	text := f.View.StatusText()
-	if answer, _ := f.View.Answer(isSaid); answer != "" && answer != text {
-		text = strings.TrimPrefix(text+"\n"+answer, "\n")
-	}
-	if n := task.MaxEndedText - len("…"); len(text) > task.MaxEndedText {
-		for !utf8.RuneStart(text[n]) {
-			n--
-		}
-		text = text[:n] + "…"
-	}
-	return task.Ended{At: f.Header.StatusTime.Time(), Text: text}
-}
-
-// Memories returns an ended task as entries of a memory: what was asked and answered, and the
-// outcomes of calls. The metadata names the task, and as path the part of it.
-func Memories(f *fold.Fold) ([]agent.MemoryResult, error) {
-	e, err := Earlier(f)
+	p, err := progress(basis{r, &At{Ctx: ctx}, f}, nil /* tools */)
 	if err != nil {
-		return nil, err
+		return task.Prompt{}, err
 	}
-	var all []agent.MemoryResult
-	add := func(author, part, text string) {
-		if text != "" {
-			all = append(all, agent.MemoryResult{Content: text, Author: author, Time: f.Header.StatusTime.Time(), Metadata: map[string]any{
-				"task": f.View.TaskID(), "path": f.View.TaskID() + "/" + part,
-			}})
-		}
-	}
-	add("user", "asked", e.Asked)
-	if e.Said {
-		add("agent", "said", e.Answered)
-	}
-	for _, s := range f.Steps {
-		for _, c := range s.Progress {
-			text := c.Error
-			if len(c.Result) > 0 && json.Unmarshal(c.Result, &text) != nil {
-				text = string(c.Result)
-			}
-			add(c.Tool, c.ID, text)
-		}
-	}
-	return all, nil
+	with(p)
+	return planner.Prompt(ctx, p, step)
 }
 
 // plan asks the planner for the next step, unless it has planned it to accept the message.

@@ -15,47 +15,6 @@ import (
 	"a2a-server/tool"
 )
 
-// fits returns an error if an approval could not be shown: too many approvals are pending, the
-// arguments are too large, or the question would not fit into one event or into the log. with
-// are approvals that will be requested together with it. There is no limit for calls that were planned
-// before a restoration: each is asked about, and has a single question.
-func fits(b basis, a *approval.Approval, with ...*approval.Approval) error {
-	return fitsInto(b, logRoom(b), a, with...)
-}
-
-// fitsInto is fits with the number of bytes by which the log may grow.
-func fitsInto(b basis, room int, a *approval.Approval, with ...*approval.Approval) error {
-	limits := &b.rules.Limits
-	pending := append(b.f.Pending(), with...)
-	if len(pending) >= limits.Pending && (a.Ask != "" || !a.OfRestoredCall()) {
-		return fmt.Errorf("the task already waits for %d approvals, which is the limit: answer some first", len(pending))
-	}
-	if n := argsSize(a.Args); n > limits.Args {
-		return fmt.Errorf("arguments have %d bytes; at most %d can be shown for approval", n, limits.Args)
-	}
-	q, err := questionAbout(b, append(pending, a), nil)
-	if err != nil {
-		return fmt.Errorf("the question cannot be shown: %w", err)
-	}
-	size, err := q.size()
-	if err != nil {
-		return fmt.Errorf("the question cannot be shown: %w", err)
-	}
-	if limit := limits.Content(); size > limit {
-		return fmt.Errorf("the question would have %d bytes; at most %d can be shown", size, limit)
-	}
-	for _, p := range append(pending, a) {
-		for _, n := range p.Terms.Needs {
-			room -= n.People * (maxRepeated + approval.MaxReason)
-		}
-	}
-	// The question is published, and the approval is in the log, too.
-	if 2*size > room {
-		return fmt.Errorf("the question would have %d bytes, and the task's log has room for %d more", size, max(room/2, 0))
-	}
-	return nil
-}
-
 // question is a message that asks about approvals: as the requester and the deciders see it, and without
 // what gates mask.
 type question struct {

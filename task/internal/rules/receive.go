@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -19,9 +18,6 @@ import (
 	"a2a-server/task/internal/event"
 	"a2a-server/task/internal/view"
 )
-
-// ErrNoChange means that an input changes nothing.
-var ErrNoChange = errors.New("nothing to change")
 
 // ErrDuplicate means that a follow-up has been received before. It is an [ErrNoChange].
 var ErrDuplicate error = duplicate{}

@@ -135,6 +135,11 @@ func (r *Rules) report(t Problem) {
 	}
 }
 
+// problem reports a problem of the task.
+func problem(b basis, what string, err error) {
+	b.rules.report(Problem{Task: b.f.View.TaskID(), What: what, Err: err})
+}
+
 func (r *Rules) decider(by auth.Principal, via string) approval.Decider {
 	return approval.Decider{By: by, Via: via, Delegated: r.Delegated}
 }

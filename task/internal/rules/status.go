@@ -105,13 +105,6 @@ func endTask(add additions, b basis, state a2a.TaskState, message *a2a.Message) 
 	return say(add, b, state, message)
 }
 
-// GoLive makes the draft leave the task live, unless it already sets a phase. If the task
-// was waiting for input, its status becomes working, unless it still does.
-func (d *Draft) GoLive() error {
-	d.added = goLive(d.added, d.basis)
-	return d.added.err
-}
-
 func goLive(add additions, b basis) additions {
 	if add.phase != 0 {
 		return add
@@ -123,25 +116,11 @@ func goLive(add additions, b basis) additions {
 	return add
 }
 
-// KeepLive says that a live task which was waiting for input works, if the draft resolves
-// something that it waited for: its turn continues from there.
-func (d *Draft) KeepLive() error {
-	d.added = keepLive(d.added, d.basis)
-	return d.added.err
-}
-
 func keepLive(add additions, b basis) additions {
 	if add.phase != 0 || b.f.Header.Phase != store.Live || len(add.resolved) == 0 || !b.f.SaysItWaits() && !b.f.SaysItWaited() {
 		return add
 	}
 	return say(add, b, a2a.TaskStateWorking, nil)
-}
-
-// SayWorking sets the state to working, if the draft is not empty or the task is new, and the
-// task has another state; and while the planner waits for the operator, it says so.
-func (d *Draft) SayWorking() error {
-	d.added = sayWorking(d.added, d.basis)
-	return d.added.err
 }
 
 func sayWorking(add additions, b basis) additions {

@@ -1,17 +1,12 @@
 package rules
 
 import (
-	"errors"
 	"time"
 
 	"a2a-server/store"
 	"a2a-server/task/internal/event"
 	"a2a-server/task/internal/fold"
 )
-
-// ErrNotYet means that a due row cannot be processed now, and stays: another instance has to
-// process it, or the clock was set back.
-var ErrNotYet = errors.New("it is not due yet")
 
 // Wake is the [Input] of a due row of kind [task.DueWake]: the end of a planner's wait, of a
 // suspension, or of the pause before a call is retried. While a restored store waits for its operator,

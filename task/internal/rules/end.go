@@ -131,6 +131,34 @@ func rejection(a *fold.Approval) string {
 	return text + ": " + a.Resolution.Reason
 }
 
+// rejectedBefore returns the rejection of the same call earlier in the task, nil if there is none. It
+// decides before any grant: it is about this very call.
+func rejectedBefore(b basis, c *fold.Call, x *examined) *fold.Approval {
+	if c.Attempt > 0 || c.Restored {
+		return nil
+	}
+	return b.f.Newest(func(a *fold.Approval) bool {
+		if a.Kind != approval.KindCall || a.Ask != "" || a.State != approval.Rejected || a.Void || a.Tool != c.Tool || a.Call == c.ID {
+			return false
+		}
+		same, _ := bound(b, a, &x.checked)
+		return same
+	})
+}
+
+// rejectedAgain ends a call that was rejected before, when the agent asks for it again.
+func rejectedAgain(add additions, b basis, c *fold.Call, before *fold.Approval) additions {
+	text := fmt.Sprintf("the same call was rejected before in this task (%s)", before.ID)
+	if why := before.Resolution.Reason; why != "" {
+		text += ": " + why
+	}
+	if result := refusal(b, c, text); result != nil {
+		return complete(add, b, c, task.OutcomeRejected, result)
+	}
+	add = addArtifact(add, b, &event.ArtifactUpdate{ID: c.ID, Name: c.Tool, Parts: event.TextPart(visible.Text(text)), Last: true})
+	return notRun(add, b, c, ending{outcome: task.OutcomeRejected, problem: text})
+}
+
 // unknown records that the outcome of a call is unknown, and closes the question that held the
 // call.
 func unknown(add additions, b basis, c *fold.Call, cause event.Cause, why string) additions {
