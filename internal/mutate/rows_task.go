@@ -29,7 +29,7 @@ func taskRows() []row {
 		{"task/internal/rules", "decide", never("repeats len()"), "TestDecisionThatIsRepeated", "the same decision again changes nothing"},
 		{"task/internal/rules", "decide", never("decider#2"), "TestDecisionsCountTogether", "of the decisions of one message all count, or none"},
 		{"task/internal/rules", "decide", never("overdue"), "TestStaleApprovalsAreNotDecided", "nobody decides about what is out of date"},
-		{"task/internal/rules", "decide", use("looks[] checkEdit", "d.lookOf(x.Approval)"), "TestToolChangesWhileItIsDecided", "an edit is checked and bound with the look at the tool that found what was shown"},
+		{"task/internal/rules", "decide", use("looks[] checkEdit", "lookOf(b, x.Approval)"), "TestToolChangesWhileItIsDecided", "an edit is checked and bound with the look at the tool that found what was shown"},
 		{"task/internal/rules", "decided", zero("Response"), "TestWhatADecisionDoes", "what a person says came of a call is its result"},
 		{"task/internal/rules", "outdated", always("IsBound()"), "TestQuestionOfAnotherVersion", "what another version of the server has asked decides nothing"},
 		{"task/internal/rules", "endCanceled", always("Attempt"), "TestCancelCall", "a call that was canceled after its start is not told as one that never ran"},

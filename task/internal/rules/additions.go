@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 
-	"a2a-server/approval"
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/internal/event"
@@ -24,21 +23,21 @@ type additions struct {
 	status  store.Status // State 0: unchanged
 	err     error        // the first; such a draft cannot be written
 
-	launch   []*Execution         // entered after the draft has been committed
-	asked    []*approval.Approval // in it
-	resolved []string             // ids of approvals, in it
-	grants   []*usedGrant         // by which calls start, or go on
-	decider  *decider             // nil: none, or see decides
-	phase    store.Phase          // zero: stays
-	fence    bool                 // take it
-	settles  bool                 // see [Draft.Settles]
-	kept     bool                 // a deadline has passed that the status may name
-	voted    bool                 // a person has voted in it
-	troubled bool                 // a call has been postponed in it
-	told     bool                 // another writer has changed the log since the last draft
-	force    bool                 // continue though there is nothing to write
-	quiet    bool                 // do not continue
-	pushes   bool                 // webhooks are to look at it
+	launch   []*Execution // entered after the draft has been committed
+	resolved []string     // ids of approvals, in it
+	grants   []*usedGrant // by which calls start, or go on
+	decider  *decider     // nil: none, or see decides
+	phase    store.Phase  // zero: stays
+	fence    bool         // take it
+	settles  bool         // see [Draft.Settles]
+	kept     bool         // a deadline has passed that the status may name
+	voted    bool         // a person has voted in it
+	troubled bool         // a call has been postponed in it
+	asked    bool         // for an approval in it
+	told     bool         // another writer has changed the log since the last draft
+	force    bool         // continue though there is nothing to write
+	quiet    bool         // do not continue
+	pushes   bool         // webhooks are to look at it
 }
 
 // fail keeps an error, if it is the first.
@@ -63,7 +62,7 @@ func (add *additions) blank() bool {
 
 // news reports whether an approval was requested or resolved, by the draft or by another
 // writer.
-func (add *additions) news() bool { return add.told || len(add.asked) > 0 || len(add.resolved) > 0 }
+func (add *additions) news() bool { return add.told || add.asked || len(add.resolved) > 0 }
 
 // addEvent adds a private event: it encodes v, and folds v itself.
 func addEvent(add additions, b basis, kind string, v any) additions {
@@ -72,9 +71,9 @@ func addEvent(add additions, b basis, kind string, v any) additions {
 	if add.buf, err = event.Append(add.buf, v); err != nil {
 		add.fail(fmt.Errorf("encode event %s: %w", kind, err))
 	}
-	add.events = append(add.events, store.Event{Kind: kind, Time: b.at.millis(), Data: add.since(start)})
-	b.f.Count(len(add.buf) - start)
-	add.fail(b.f.ApplyPrivate(v))
+	add.events = append(add.events, store.Event{Kind: kind, Time: b.millis(), Data: add.since(start)})
+	b.Count(len(add.buf) - start)
+	add.fail(b.ApplyPrivate(v))
 	return add
 }
 
@@ -88,8 +87,8 @@ func addMessage(add additions, b basis, m *event.MessageReceived) (additions, er
 
 // addPublic adds the public event that was appended to buf from start on.
 func addPublic(add additions, b basis, kind string, start int) additions {
-	add.events = append(add.events, store.Event{Kind: kind, Public: true, Bulk: kind == event.KindArtifact, Time: b.at.millis(), Data: add.since(start)})
-	b.f.Count(len(add.buf) - start)
+	add.events = append(add.events, store.Event{Kind: kind, Public: true, Bulk: kind == event.KindArtifact, Time: b.millis(), Data: add.since(start)})
+	b.Count(len(add.buf) - start)
 	add.pushes = add.pushes || kind != event.KindArtifact
 	return add
 }
@@ -97,9 +96,9 @@ func addPublic(add additions, b basis, kind string, start int) additions {
 // addArtifact adds an artifact update.
 func addArtifact(add additions, b basis, u *event.ArtifactUpdate) additions {
 	start := len(add.buf)
-	add.buf = event.AppendArtifactUpdate(add.buf, b.f.View.IDs(), u)
+	add.buf = event.AppendArtifactUpdate(add.buf, b.View.IDs(), u)
 	add = addPublic(add, b, event.KindArtifact, start)
-	b.f.View.AddArtifact(u)
+	b.View.AddArtifact(u)
 	add.pushes = add.pushes || u.Last
 	return add
 }
@@ -109,14 +108,14 @@ func shareState(add additions, b basis, delta map[string]any) additions {
 	if len(delta) == 0 {
 		return add
 	}
-	rows, after, err := b.f.Shared(delta)
+	rows, after, err := b.Shared(delta)
 	if err != nil {
 		add.fail(err)
 		return add
 	}
 	if len(rows) > 0 {
 		add.rows = append(add.rows, rows...)
-		b.f.SetSession(after)
+		b.SetSession(after)
 	}
 	return add
 }

@@ -30,7 +30,7 @@ const maxDraft = 1 << 20
 // advance is Advance, with what was looked up to accept the message of a new task.
 func advance(add additions, b basis, accepted Lookup) (additions, Next) {
 	for add.phase != store.Final && add.err == nil {
-		s := b.f.Step()
+		s := b.Step()
 		switch {
 		case s != nil && !s.Finished():
 			if add = advanceCalls(add, b, s); add.err == nil && !s.Finished() {
@@ -38,7 +38,7 @@ func advance(add additions, b basis, accepted Lookup) (additions, Next) {
 			}
 		case add.size() > maxDraft:
 			return add, NextAgain
-		case !b.rules.inline() || !b.at.Held.IsZero():
+		case !b.inline() || !b.Held.IsZero():
 			return add, NextPlan
 		default:
 			next, err := plan(b, accepted)
@@ -68,9 +68,12 @@ func advanceCalls(add additions, b basis, s *fold.Step) additions {
 			entering++
 		}
 		undecided := c.State == fold.CallAsked || ready[i] == nil && c.Retry != nil && c.State != fold.CallDone
-		held = held || b.rules.HoldSiblings && c.Attempt == 0 && undecided
+		held = held || b.HoldSiblings && c.Attempt == 0 && undecided
 	}
 	for i, c := range s.Progress {
+		if waits(b, c) {
+			continue
+		}
 		switch c.State {
 		case fold.CallRunning:
 			if !running(b, c, add.launch) {
@@ -82,13 +85,9 @@ func advanceCalls(add additions, b basis, s *fold.Step) additions {
 				add = enterCall(add, b, c, ready[i])
 			}
 		case fold.CallUncertain:
-			if !waits(b, c) {
-				add = uncertain(add, b, c, entering)
-			}
+			add = uncertain(add, b, c, entering)
 		case fold.CallWaiting:
-			if !waits(b, c) {
-				add = goOn(add, b, c, entering)
-			}
+			add = goOn(add, b, c, entering)
 		case fold.CallAsked, fold.CallDone:
 		}
 		if !waits(b, c) { // its time has come, and its siblings keep it from starting
@@ -100,13 +99,13 @@ func advanceCalls(add additions, b basis, s *fold.Step) additions {
 
 // settle sets the phase and state of a task while calls of its step are open.
 func settle(add additions, b basis, s *fold.Step) additions {
-	pending, says := b.f.Pending(), ""
+	pending, says := b.Pending(), ""
 	if add.troubled {
 		says = troubles(s)
 	}
 	waits := len(pending) > 0 // otherwise for a timer
-	if b.f.Busy() > 0 {
-		waits = b.f.WaitsMeanwhile()
+	if b.Busy() > 0 {
+		waits = b.WaitsMeanwhile()
 	} else if add.phase = store.Parked; s.Ask != nil {
 		return add // said when the step was added
 	}
@@ -114,7 +113,7 @@ func settle(add additions, b basis, s *fold.Step) additions {
 	if waits {
 		state = waitingState(b, pending)
 	}
-	if task.StateName(b.f.Header.State) != state || says != "" || (add.news() || add.kept && roomToRepeat(b)) && len(pending) > 0 || state == a2a.TaskStateWorking && !b.f.SaysItWaitsFor(pending) {
+	if task.StateName(b.Header.State) != state || says != "" || (add.news() || add.kept && roomToRepeat(b)) && len(pending) > 0 || state == a2a.TaskStateWorking && !b.SaysItWaitsFor(pending) {
 		return tell(add, b, state, pending, says)
 	}
 	if add.voted && len(pending) > 0 {
@@ -130,7 +129,7 @@ func settle(add additions, b basis, s *fold.Step) additions {
 // decided returns the entry of a call that was approved and may be entered. It ends a
 // call that was not approved.
 func decided(add additions, b basis, c *fold.Call, entering int) (additions, *Execution) {
-	a := b.f.Approval(c.Approval)
+	a := b.Approval(c.Approval)
 	switch a.State { //nolint:exhaustive // the other states are handled together
 	case approval.Approved, approval.Edited:
 		return mayEnter(add, b, c, lookUp(b, c), entering)
@@ -185,7 +184,7 @@ func uncertain(add additions, b basis, c *fold.Call, entering int) additions {
 		return postpone(add, b, c, x.trouble)
 	case x.invalid != nil:
 		// It cannot be run again. Its outcome is still unknown.
-		return notRun(add, b, c, ending{outcome: task.OutcomeInvalid, problem: x.invalid.Error()})
+		return endInvalid(add, b, c, x.invalid)
 	}
 	if c.Cause == event.CauseRestored {
 		return askOutcome(add, b, c, &x) // it may have ended since, and more may have followed
@@ -214,11 +213,11 @@ func uncertain(add additions, b basis, c *fold.Call, entering int) additions {
 func goOn(add additions, b basis, c *fold.Call, entering int) additions {
 	ready := len(c.Asks) > 0
 	for _, ask := range c.Asks {
-		if a := b.f.Approval(ask.Approval); a == nil || a.State == approval.Pending {
+		if a := b.Approval(ask.Approval); a == nil || a.State == approval.Pending {
 			ready = false
 		}
 	}
-	due := b.at.Held.IsZero() && c.Wake != nil && !b.at.Now.Before(*c.Wake) && (!c.Watch || c.Looked)
+	due := b.Held.IsZero() && c.Wake != nil && !b.Now.Before(*c.Wake) && (!c.Watch || c.Looked)
 	if !ready && !due {
 		return add
 	}
@@ -234,5 +233,5 @@ func plannerFailed(add additions, b basis, cause error) additions {
 	problem(b, "planner failed", cause)
 	why := visible.Shorten(cause.Error(), fold.MaxProblem)
 	add = fault(add, b, why)
-	return endTask(add, b, a2a.TaskStateFailed, b.rules.message("The task failed: "+why))
+	return endTask(add, b, a2a.TaskStateFailed, b.message("The task failed: "+why))
 }

@@ -22,7 +22,7 @@ type AskAnew struct {
 }
 
 func (in AskAnew) put(add additions, b basis) (additions, error) {
-	a, by, err := permitted(b, in.Approval, in.Digest, b.rules.decider(in.By, in.Via))
+	a, by, err := permitted(b, in.Approval, in.Digest, b.decider(in.By, in.Via))
 	if err != nil {
 		return add, err
 	}
@@ -31,7 +31,7 @@ func (in AskAnew) put(add additions, b basis) (additions, error) {
 	if in.Via == approval.ViaProvider || !mayBeAnew(b, a) {
 		return add, refuse("only the question whether a call may begin can be asked anew, by a person; decide it as it is")
 	}
-	c, l := b.f.Call(a.Call), lookOf(b, &a.Approval)
+	c, l := b.Call(a.Call), lookOf(b, &a.Approval)
 	switch {
 	case l.trouble != nil:
 		return add, refuse("its tool cannot be reached now, so that its gates are not known: try again later")
@@ -49,23 +49,23 @@ func (in AskAnew) put(add additions, b basis) (additions, error) {
 		return add, refuse("its gates demand nothing more now; decide it as it is")
 	}
 	keepTerms(a, &x.verdict)
-	add = resolve(add, b, a, approval.Superseded, approval.Resolution{By: in.By, Via: in.Via, At: b.at.Now, Reason: "asked anew, because its gates demand more now"})
-	asked := len(add.asked)
+	add = resolve(add, b, a, approval.Superseded, approval.Resolution{By: in.By, Via: in.Via, At: b.Now, Reason: "asked anew, because its gates demand more now"})
+	asked := len(b.Approvals)
 	add = askCall(add, b, c, &x, a.ID)
-	if len(add.asked) == asked { // the call has ended instead
+	if len(b.Approvals) == asked { // the call has ended instead
 		return add, refuse("the question cannot be shown on these terms; decide it as it is")
 	}
 	add = tellParked(add, b)
 	if n := add.size(); n > room {
 		return add, refuse(fmt.Sprintf("asking it anew takes %d bytes, and the log of the task has room for %d more beside decisions and results; decide it as it is", n, max(room, 0)))
 	}
-	*in.Successor = add.asked[asked].ID
+	*in.Successor = b.Approvals[asked].ID
 	return add, nil
 }
 
 // mayBeAnew reports whether an approval asks whether a call may begin.
 func mayBeAnew(b basis, a *fold.Approval) bool {
-	c := b.f.Call(a.Call)
+	c := b.Call(a.Call)
 	return a.State == approval.Pending && a.Kind == approval.KindCall && a.Ask == "" && c.Attempt == 0 && c.Cause == "" && !c.Paused
 }
 

@@ -38,7 +38,7 @@ func changeApproval(add additions, b basis, a *fold.Approval, kind string, e any
 // rev guards it.
 func putApproval(add additions, b basis, a *fold.Approval) additions {
 	row, err := task.EncodeRow(task.RowApproval, []byte(a.ID), store.Any, &a.Approval)
-	row.Index = ApprovalKeys(store.Owner(b.f.Owner.Tenant, b.f.Owner.Subject), &a.Approval)
+	row.Index = ApprovalKeys(store.Owner(b.Owner.Tenant, b.Owner.Subject), &a.Approval)
 	add.rows = append(add.rows, row)
 	add.fail(err)
 	return add
@@ -102,8 +102,8 @@ func resolve(add additions, b basis, a *fold.Approval, state approval.State, r a
 	for _, due := range later {
 		add.due = append(add.due, removed(due))
 	}
-	if !a.Opened && b.rules.offers(&a.Approval) {
-		add.due = append(add.due, removed(b.rules.silence(&a.Approval)))
+	if !a.Opened && b.offers(&a.Approval) {
+		add.due = append(add.due, removed(b.silence(&a.Approval)))
 	}
 	add.resolved, add.settles = append(add.resolved, a.ID), true
 	add = announce(add, b, &a.Approval, task.NotifyResolved)
@@ -121,12 +121,12 @@ func resolve(add additions, b basis, a *fold.Approval, state approval.State, r a
 
 // announce adds the notifications of an event of an approval: a row for each route that takes it.
 func announce(add additions, b basis, a *approval.Approval, event string) additions {
-	for i := range b.rules.Routes {
-		r := &b.rules.Routes[i]
+	for i := range b.Routes {
+		r := &b.Routes[i]
 		if !r.Takes(event, a.Routes()) && !escalatesTo(a, r, event) {
 			continue
 		}
-		row, err := (&task.Notification{V: task.RowVersion, Approval: a.ID, Event: event, Route: r.Name, At: b.at.millis()}).Row(store.Any)
+		row, err := (&task.Notification{V: task.RowVersion, Approval: a.ID, Event: event, Route: r.Name, At: b.millis()}).Row(store.Any)
 		if err != nil {
 			add.fail(err)
 			return add
@@ -144,12 +144,12 @@ func escalatesTo(a *approval.Approval, r *task.Route, event string) bool {
 
 // supersede ends an approval because its question is out of date.
 func supersede(add additions, b basis, a *fold.Approval, why string) additions {
-	return resolve(add, b, a, approval.Superseded, approval.Resolution{Via: approval.ViaSystem, At: b.at.Now, Reason: why})
+	return resolve(add, b, a, approval.Superseded, approval.Resolution{Via: approval.ViaSystem, At: b.Now, Reason: why})
 }
 
 // resolveAll ends all pending approvals of a call, or of the task if c is nil.
 func resolveAll(add additions, b basis, c *fold.Call, state approval.State, r approval.Resolution) additions {
-	for _, a := range b.f.Approvals {
+	for _, a := range b.Approvals {
 		if a.State != approval.Pending || c != nil && a.Call != c.ID {
 			continue
 		}
@@ -160,12 +160,12 @@ func resolveAll(add additions, b basis, c *fold.Call, state approval.State, r ap
 
 // closeAsks supersedes all questions about a call that no longer needs their answers.
 func closeAsks(add additions, b basis, c *fold.Call, why string) additions {
-	return resolveAll(add, b, c, approval.Superseded, approval.Resolution{Via: approval.ViaSystem, At: b.at.Now, Reason: why})
+	return resolveAll(add, b, c, approval.Superseded, approval.Resolution{Via: approval.ViaSystem, At: b.Now, Reason: why})
 }
 
 // withdraw supersedes an approval if it is pending.
 func withdraw(add additions, b basis, id, why string) additions {
-	if a := b.f.Approval(id); a != nil && a.State == approval.Pending {
+	if a := b.Approval(id); a != nil && a.State == approval.Pending {
 		return supersede(add, b, a, why)
 	}
 	return add
@@ -181,5 +181,5 @@ func closeHeld(add additions, b basis, c *fold.Call) additions {
 
 // approvalOf returns the newest approval that asks whether a call may run, or nil.
 func approvalOf(b basis, c *fold.Call) *fold.Approval {
-	return b.f.Newest(func(a *fold.Approval) bool { return a.Call == c.ID && a.Ask == "" && a.Kind == approval.KindCall })
+	return b.Newest(func(a *fold.Approval) bool { return a.Call == c.ID && a.Ask == "" && a.Kind == approval.KindCall })
 }

@@ -17,16 +17,15 @@ import (
 // ask adds an approval: event, row, deadline, notifications and audit.
 func ask(add additions, b basis, a *approval.Approval) additions {
 	add = addEvent(add, b, event.KindAsked, a)
-	asked := b.f.Approval(a.ID)
-	add = putApproval(add, b, asked)
+	add = putApproval(add, b, b.Approval(a.ID))
 	if a.Deadline != nil {
 		add.due = append(add.due, expiry(a))
 	}
 	add.due = append(add.due, reminders(a)...)
-	if b.rules.offers(a) {
-		add.due = append(add.due, b.rules.silence(a))
+	if b.offers(a) {
+		add.due = append(add.due, b.silence(a))
 	}
-	add.asked = append(add.asked, &asked.Approval)
+	add.asked = true
 	add = announce(add, b, a, task.NotifyAsked)
 	add = recordOf(add, b, a, approval.Audit{What: approval.AuditAsked, By: a.Requester, Deadline: a.Deadline})
 	for i := range a.Votes {
@@ -39,10 +38,10 @@ func ask(add additions, b basis, a *approval.Approval) additions {
 // shown, the call ends with the reason.
 func request(add additions, b basis, c *fold.Call, x *examined, a *approval.Approval) additions {
 	if err := fill(b, c, x, a); err != nil {
-		return notRun(add, b, c, ending{outcome: task.OutcomeInvalid, problem: err.Error()})
+		return endInvalid(add, b, c, err)
 	}
 	if x.editor != nil {
-		if v := a.NewVote(*x.editor, a.Digest, a.Args, "", b.at.Now); len(v.Meets) > 0 { // a is not escalated yet
+		if v := a.NewVote(*x.editor, a.Digest, a.Args, "", b.Now); len(v.Meets) > 0 { // a is not escalated yet
 			a.Votes = []approval.Vote{v}
 			a.Waits = a.WaitsFor(client(b))
 		}
@@ -87,8 +86,8 @@ const maxAfter = 3
 // may have obeyed what they say. "" if there are none.
 func afterResults(b basis, c *fold.Call) string {
 	var names []string
-	own := slices.IndexFunc(b.f.Steps, func(s *fold.Step) bool { return slices.Contains(s.Progress, c) })
-	for _, s := range slices.Backward(b.f.Steps[:max(own, 0)]) {
+	own := slices.IndexFunc(b.Steps, func(s *fold.Step) bool { return slices.Contains(s.Progress, c) })
+	for _, s := range slices.Backward(b.Steps[:max(own, 0)]) {
 		if len(s.Progress) == 0 {
 			continue // a question or a wait
 		}
@@ -149,11 +148,11 @@ func askOutcome(add additions, b basis, c *fold.Call, x *examined) additions {
 		a.Hint += fmt.Sprintf(" The tool %s has changed since its call was approved.", c.Tool)
 	}
 	a.Terms = approval.OutcomeTerms(termsOf(b, c, x))
-	if old := b.f.Approval(x.supersedes); old != nil && old.Kind == approval.KindOutcome {
+	if old := b.Approval(x.supersedes); old != nil && old.Kind == approval.KindOutcome {
 		a.Terms = old.Terms.Both(a.Terms)
 	}
 	if err := fill(b, c, x, a); err != nil {
-		return notRun(add, b, c, ending{outcome: task.OutcomeInvalid, problem: err.Error()})
+		return endInvalid(add, b, c, err)
 	}
 	// It is unknown, too, whether the tool still needs answers to its questions.
 	add = closeAsks(add, b, c, "the outcome of the call is unknown")
@@ -176,17 +175,17 @@ func whyUnknown(cause event.Cause, why string, hides bool) string {
 // fill sets the fields that every approval of a call has, and binds it to x, the examined
 // call.
 func fill(b basis, c *fold.Call, x *examined, a *approval.Approval) (err error) {
-	f := b.f
+	f := b.Fold
 	mask, keepsTask := policy(b, c).Mask(c.Tool)
 	a.Terms.Mask, a.Terms.MaskTask = approval.Union(a.Terms.Mask, mask), a.Terms.MaskTask || keepsTask
-	a.Kept = b.f.KeepsTask()
+	a.Kept = b.KeepsTask()
 	a.V, a.State = approval.Version, approval.Pending
 	if a.Terms.FourEyes {
 		a.Editors = f.EditorsOf(c)
 	}
 	a.Task, a.Context = f.View.IDs().Task, f.View.IDs().Context
-	a.Call, a.Alias, a.Tool, a.Agent = c.ID, c.Alias, c.Tool, b.rules.Agent
-	a.Attempt, a.Requester, a.Asked = c.Attempt, f.RequesterOf(c), b.at.Now.Truncate(time.Millisecond)
+	a.Call, a.Alias, a.Tool, a.Agent = c.ID, c.Alias, c.Tool, b.Agent
+	a.Attempt, a.Requester, a.Asked = c.Attempt, f.RequesterOf(c), b.Now.Truncate(time.Millisecond)
 	if ttl := a.Terms.Expires; ttl > 0 {
 		deadline := a.Asked.Add(ttl).Truncate(time.Millisecond) // as its due row has it
 		a.Deadline = &deadline
@@ -205,16 +204,16 @@ func fill(b basis, c *fold.Call, x *examined, a *approval.Approval) (err error) 
 
 // client returns the task's A2A client as a decider.
 func client(b basis) approval.Decider {
-	return approval.Decider{By: b.rules.People.Also(b.f.Sender()), Via: approval.ViaA2A, Delegated: b.rules.Delegated}
+	return approval.Decider{By: b.People.Also(b.Sender()), Via: approval.ViaA2A, Delegated: b.Delegated}
 }
 
 // number gives a new approval its id and its code, if it needs one. before is how many new approvals
 // come before it that the draft has not asked yet.
 func number(b basis, a *approval.Approval, before int) {
-	a.ID = approval.ID(a.Task, len(b.f.Approvals)+before+1, b.f.Restored.Mark())
-	a.Later = len(b.f.Messages) > 1
+	a.ID = approval.ID(a.Task, len(b.Approvals)+before+1, b.Restored.Mark())
+	a.Later = len(b.Messages) > 1
 	if a.Code == "" && a.NeedsCode() {
-		a.Code = approval.NewCode(b.rules.NewID())
+		a.Code = approval.NewCode(b.NewID())
 	}
 }
 
@@ -228,8 +227,8 @@ func fits(b basis, a *approval.Approval, with ...*approval.Approval) error {
 
 // fitsInto is fits with the number of bytes by which the log may grow.
 func fitsInto(b basis, room int, a *approval.Approval, with ...*approval.Approval) error {
-	limits := &b.rules.Limits
-	pending := append(b.f.Pending(), with...)
+	limits := &b.Limits
+	pending := append(b.Pending(), with...)
 	if len(pending) >= limits.Pending && (a.Ask != "" || !a.OfRestoredCall()) {
 		return fmt.Errorf("the task already waits for %d approvals, which is the limit: answer some first", len(pending))
 	}

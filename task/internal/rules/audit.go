@@ -35,12 +35,12 @@ func follows(add additions, n int, v Verdict) additions {
 
 // record adds an audit entry, with its digest keyed.
 func record(add additions, b basis, entry approval.Audit) additions {
-	entry.V, entry.At, entry.Task = approval.Version, b.at.Now, b.f.View.IDs().Task
-	entry.Tenant, entry.Owner = b.f.Owner.Tenant, b.f.Owner.Subject
+	entry.V, entry.At, entry.Task = approval.Version, b.Now, b.View.IDs().Task
+	entry.Tenant, entry.Owner = b.Owner.Tenant, b.Owner.Subject
 	stored := entry
 	if entry.Digest != "" {
 		add = needAuditKey(add, b)
-		stored.Digest = approval.KeyedDigest(b.f.AuditKey, entry.Digest)
+		stored.Digest = approval.KeyedDigest(b.AuditKey, entry.Digest)
 	}
 	start := len(add.buf)
 	var err error
@@ -49,8 +49,8 @@ func record(add additions, b basis, entry approval.Audit) additions {
 		return add
 	}
 	add.audit = append(add.audit, add.since(start))
-	routine := (entry.What == approval.AuditStarted || entry.What == approval.AuditFinished) && !b.f.Asked(entry.Call) && entry.Grant == ""
-	if !routine || b.rules.EachCall != nil && b.rules.EachCall() {
+	routine := (entry.What == approval.AuditStarted || entry.What == approval.AuditFinished) && !b.Asked(entry.Call) && entry.Grant == ""
+	if !routine || b.EachCall != nil && b.EachCall() {
 		add.audited = append(add.audited, Audited{Audit: stored, Routine: routine})
 	}
 	return add
@@ -59,10 +59,10 @@ func record(add additions, b basis, entry approval.Audit) additions {
 // needAuditKey adds the key of the task's audit, if the task has none. It is made from two new
 // ids, which have 62 random bits each.
 func needAuditKey(add additions, b basis) additions {
-	if b.f.AuditKey != nil {
+	if b.AuditKey != nil {
 		return add
 	}
-	sum := sha256.Sum256([]byte("key of an audit\x00" + b.rules.NewID() + b.rules.NewID()))
+	sum := sha256.Sum256([]byte("key of an audit\x00" + b.NewID() + b.NewID()))
 	return addEvent(add, b, event.KindAuditKey, &event.AuditKey{Key: sum[:16]})
 }
 

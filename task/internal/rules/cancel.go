@@ -22,11 +22,11 @@ import (
 type Cancel struct{ By auth.Principal }
 
 func (in Cancel) put(add additions, b basis) (additions, error) {
-	if b.f.Header.Phase == store.Final {
-		if b.f.Header.State == task.StateCanceled {
+	if b.Header.Phase == store.Final {
+		if b.Header.State == task.StateCanceled {
 			return add, ErrNoChange
 		}
-		return add, &task.StateError{Task: b.f.Header.Task, State: b.f.View.State(), NotCancelable: true}
+		return add, &task.StateError{Task: b.Header.Task, State: b.View.State(), NotCancelable: true}
 	}
 	return cancelAll(add, b, "", in.By), nil
 }
@@ -35,9 +35,9 @@ func (in Cancel) put(add additions, b basis) (additions, error) {
 // zero Principal if the server itself cancels it.
 func cancelAll(add additions, b basis, why string, by auth.Principal) additions {
 	add = record(add, b, approval.Audit{What: approval.AuditCanceled, Reason: why, By: by})
-	says := b.f.Account()
+	says := b.Account()
 	canceler := ""
-	if !by.IsZero() && (by.Subject != b.f.Owner.Subject || by.Tenant != b.f.Owner.Tenant) {
+	if !by.IsZero() && (by.Subject != b.Owner.Subject || by.Tenant != b.Owner.Tenant) {
 		canceler = " by " + strconv.Quote(visible.Line(by.Subject))
 	}
 	if why != "" {
@@ -54,20 +54,20 @@ func cancelAll(add additions, b basis, why string, by auth.Principal) additions 
 type Fail struct{ Cause error }
 
 func (in Fail) put(add additions, b basis) (additions, error) {
-	if b.f.Header.Phase == store.Final {
+	if b.Header.Phase == store.Final {
 		return add, ErrNoChange
 	}
 	why := visible.Shorten(in.Cause.Error(), fold.MaxProblem)
 	add = fault(add, b, why)
-	says := append([]string{"The task failed: " + why}, b.f.Account()...)
+	says := append([]string{"The task failed: " + why}, b.Account()...)
 	return endAll(add, b, a2a.TaskStateFailed, strings.Join(says, "\n")), nil
 }
 
 // endAll ends the task in a state, with all its open calls and approvals. The fence cuts off
 // the instance that runs it. says, if not empty, is the message of the status.
 func endAll(add additions, b basis, state a2a.TaskState, says string) additions {
-	add = resolveAll(add, b, nil, approval.Canceled, approval.Resolution{Via: approval.ViaSystem, At: b.at.Now, Reason: "the task has ended"})
-	if s := b.f.Step(); s != nil {
+	add = resolveAll(add, b, nil, approval.Canceled, approval.Resolution{Via: approval.ViaSystem, At: b.Now, Reason: "the task has ended"})
+	if s := b.Step(); s != nil {
 		if s.Until != nil && !s.Done {
 			add = wake(add, *s.Until, stepKey(s.Step), true /* remove */)
 		}
@@ -91,7 +91,7 @@ func endAll(add additions, b basis, state a2a.TaskState, says string) additions 
 	add.launch = nil
 	var m *a2a.Message
 	if says != "" {
-		m = b.rules.message(says)
+		m = b.message(says)
 	}
 	return endTask(add, b, state, m)
 }
@@ -127,16 +127,16 @@ func (in CancelCall) put(add additions, b basis) (additions, error) {
 func cancelCalls(add additions, b basis, by auth.Principal, via string, names []string, received *event.MessageReceived) (_ additions, err error) {
 	var calls []*fold.Call
 	for _, name := range names {
-		c, also := b.f.Named(name)
+		c, also := b.Named(name)
 		switch {
 		case also != nil:
-			return add, task.Invalid("call", "is the name of several calls of task %s, such as %s, %s: use the id of one", b.f.Header.Task, c.ID, also.ID)
+			return add, task.Invalid("call", "is the name of several calls of task %s, such as %s, %s: use the id of one", b.Header.Task, c.ID, also.ID)
 		case c == nil:
-			return add, task.Invalid("call", "names no call of task %s", b.f.Header.Task)
+			return add, task.Invalid("call", "names no call of task %s", b.Header.Task)
 		case c.Canceled:
 			continue
-		case b.f.Header.Phase == store.Final:
-			return add, &task.StateError{Task: b.f.Header.Task, State: b.f.View.State(), Ended: Ended(b.f), NotCancelable: received == nil}
+		case b.Header.Phase == store.Final:
+			return add, &task.StateError{Task: b.Header.Task, State: b.View.State(), Ended: Ended(b.Fold), NotCancelable: received == nil}
 		case c.State == fold.CallDone:
 			return add, task.Invalid("call", "names %s, which has ended (%s) and cannot be canceled", c.ID, c.Outcome)
 		}
@@ -165,7 +165,7 @@ func cancelCall(add additions, b basis, by auth.Principal, via string, c *fold.C
 	add = record(add, b, approval.Audit{What: approval.AuditCanceled, Call: c.ID, Tool: c.Tool, By: by, Via: via, Reason: canceledCall})
 	add = addEvent(add, b, event.KindCallCancel, &event.CallCancel{Call: c.ID, By: by, Via: via})
 	add.settles = true // a cancel does not wait for a turn
-	add = resolveAll(add, b, c, approval.Canceled, approval.Resolution{By: by, Via: via, At: b.at.Now, Reason: canceledCall})
+	add = resolveAll(add, b, c, approval.Canceled, approval.Resolution{By: by, Via: via, At: b.Now, Reason: canceledCall})
 	if c.State == fold.CallRunning || c.State == fold.CallDone {
 		return add // its run is told to stop; the end of the run ends the call
 	}

@@ -33,7 +33,7 @@ const (
 
 // addChildCancel adds due work that cancels the remote work of a call.
 func addChildCancel(add additions, b basis, c *fold.Call) additions {
-	state, kept := b.f.Kept(c.ID)
+	state, kept := b.Kept(c.ID)
 	if !kept {
 		return add
 	}
@@ -56,7 +56,7 @@ func cancelLater(add additions, b basis, p ChildCancel, pause time.Duration) add
 		add.fail(fmt.Errorf("encode child cancel: %w", err))
 		return add
 	}
-	add.due = append(add.due, store.DueChange{Time: store.MillisOf(b.at.Now.Add(pause)), Kind: task.DueChildCancel, Key: []byte(p.Call), Payload: payload})
+	add.due = append(add.due, store.DueChange{Time: store.MillisOf(b.Now.Add(pause)), Kind: task.DueChildCancel, Key: []byte(p.Call), Payload: payload})
 	return add
 }
 
@@ -89,7 +89,7 @@ func (in ChildCancelResult) put(add additions, b basis) (additions, error) {
 	}
 	entry := approval.Audit{What: approval.AuditCanceled, Call: p.Call, Tool: p.Tool}
 	if in.Failed != nil {
-		c := b.f.Call(p.Call)
+		c := b.Call(p.Call)
 		entry.Reason = "gave up canceling its remote work: " + redacted(c == nil || hides(b, c), in.Failed).Error()
 	}
 	return record(add, b, entry), nil

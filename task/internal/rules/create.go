@@ -77,7 +77,7 @@ func (n *New) inTask(v *view.View) (*a2a.Message, json.RawMessage, error) {
 
 // keepMailbox adds the address of the requester of a new task, if a route writes to requesters.
 func keepMailbox(add additions, b basis, address string) additions {
-	if address != "" && slices.ContainsFunc(b.rules.Routes, func(r task.Route) bool { return r.Requester }) {
+	if address != "" && slices.ContainsFunc(b.Routes, func(r task.Route) bool { return r.Requester }) {
 		add.rows = append(add.rows, store.RowChange{Kind: task.RowMailbox, Key: []byte(task.MailboxKey), IfRev: store.Any, Value: []byte(address)})
 	}
 	return add

@@ -18,7 +18,7 @@ import (
 type Expiry struct{ Row store.Due }
 
 func (in Expiry) put(add additions, b basis) (additions, error) {
-	a := b.f.Approval(string(in.Row.Key))
+	a := b.Approval(string(in.Row.Key))
 	if a == nil || a.State != approval.Pending || a.Deadline == nil || store.MillisOf(*a.Deadline) != in.Row.Time {
 		return drop(add, in.Row), nil
 	}
@@ -31,11 +31,11 @@ func (in Expiry) put(add additions, b basis) (additions, error) {
 // expire ends an approval whose deadline has passed, maybe with its task, or keeps it without a deadline.
 func expire(add additions, b basis, a *fold.Approval) additions {
 	due, passed := removed(expiry(&a.Approval)), a.Deadline
-	state, resolution, kept := approval.Expire(&a.Approval, b.at.Now)
+	state, resolution, kept := approval.Expire(&a.Approval, b.Now)
 	if kept {
 		add.settles, add.kept = true, true
 		add.due = append(add.due, due)
-		return changeApproval(add, b, a, event.KindKept, &event.ApprovalKept{ID: a.ID, At: b.at.Now}, approval.Audit{What: approval.AuditKept, Deadline: passed})
+		return changeApproval(add, b, a, event.KindKept, &event.ApprovalKept{ID: a.ID, At: b.Now}, approval.Audit{What: approval.AuditKept, Deadline: passed})
 	}
 	add = resolve(add, b, a, state, resolution)
 	if a.Terms.OnExpiry == approval.ExpiryCancels {
@@ -50,16 +50,16 @@ func expire(add additions, b basis, a *fold.Approval) additions {
 type Waiting struct{ Row store.Due }
 
 func (in Waiting) put(add additions, b basis) (additions, error) {
-	a := b.f.Approval(string(in.Row.Key))
+	a := b.Approval(string(in.Row.Key))
 	mine := func(due store.DueChange) bool { return due.Kind == in.Row.Kind && due.Time == in.Row.Time }
 	if a == nil || a.State != approval.Pending || !slices.ContainsFunc(reminders(&a.Approval), mine) {
 		add.quiet = true
 		return drop(add, in.Row), nil
 	}
-	if b.at.millis() < in.Row.Time {
+	if b.millis() < in.Row.Time {
 		return add, ErrNotYet
 	}
-	if approval.Overdue(&a.Approval, b.at.Now) {
+	if approval.Overdue(&a.Approval, b.Now) {
 		if !expires(b, a) {
 			return add, ErrNotYet // its call may end without the answer
 		}
@@ -69,10 +69,10 @@ func (in Waiting) put(add additions, b basis) (additions, error) {
 	} else {
 		add.quiet = true
 	}
-	if at := a.EscalateAt(); !at.IsZero() && !b.at.Now.Before(at) {
+	if at := a.EscalateAt(); !at.IsZero() && !b.Now.Before(at) {
 		add = escalate(add, b, a)
 	}
-	if at := a.RemindAt(); !at.IsZero() && !b.at.Now.Before(at) {
+	if at := a.RemindAt(); !at.IsZero() && !b.Now.Before(at) {
 		return remind(add, b, a), nil
 	}
 	return add, nil
@@ -80,7 +80,7 @@ func (in Waiting) put(add additions, b basis) (additions, error) {
 
 // escalate asks further people about an approval, once.
 func escalate(add additions, b basis, a *fold.Approval) additions {
-	due, now, at, before := removed(escalation(&a.Approval)), a.Approval, b.at.millis().Time(), a.Waits
+	due, now, at, before := removed(escalation(&a.Approval)), a.Approval, b.millis().Time(), a.Waits
 	now.Escalated = &at
 	e := &event.ApprovalEscalated{ID: a.ID, At: at, Waits: now.WaitsFor(client(b))}
 	add = tellAgain(add, b, a, due, event.KindEscalated, e, approval.AuditEscalated, task.NotifyEscalated)
@@ -94,7 +94,7 @@ func escalate(add additions, b basis, a *fold.Approval) additions {
 // remind tells the routes of an approval again that it is pending, once.
 func remind(add additions, b basis, a *fold.Approval) additions {
 	due := removed(reminder(&a.Approval))
-	return tellAgain(add, b, a, due, event.KindReminded, &event.ApprovalReminded{ID: a.ID, At: b.at.millis().Time()}, approval.AuditReminded, task.NotifyReminded)
+	return tellAgain(add, b, a, due, event.KindReminded, &event.ApprovalReminded{ID: a.ID, At: b.millis().Time()}, approval.AuditReminded, task.NotifyReminded)
 }
 
 func tellAgain(add additions, b basis, a *fold.Approval, due store.DueChange, kind string, e any, what approval.AuditEvent, tell string) additions {
@@ -125,11 +125,11 @@ func permitted(b basis, id, digest string, by approval.Decider) (*fold.Approval,
 	if err != nil {
 		return nil, nil, err
 	}
-	a := b.f.Approval(id)
+	a := b.Approval(id)
 	if a == nil {
-		return nil, nil, approval.Unknown(id, b.f.AllApprovals())
+		return nil, nil, approval.Unknown(id, b.AllApprovals())
 	}
-	if err := askedNow(b, &a.Approval).Permits(by, b.at.Now); err != nil {
+	if err := askedNow(b, &a.Approval).Permits(by, b.Now); err != nil {
 		return nil, nil, err
 	}
 	if digest != a.Digest {
@@ -139,7 +139,7 @@ func permitted(b basis, id, digest string, by approval.Decider) (*fold.Approval,
 }
 
 func (in Extend) put(add additions, b basis) (additions, error) {
-	a, by, err := permitted(b, in.Approval, in.Digest, b.rules.decider(in.By, in.Via))
+	a, by, err := permitted(b, in.Approval, in.Digest, b.decider(in.By, in.Via))
 	if err != nil {
 		return add, err
 	}
@@ -154,11 +154,11 @@ func (in Extend) put(add additions, b basis) (additions, error) {
 		return add, task.Invalid("until", "is not after the deadline, %s; choose a later time", a.Deadline.Format(time.RFC3339))
 	case a.Extensions >= MaxExtensions:
 		return add, approval.NotAllowed(&a.Approval, fmt.Sprintf("it was extended %d times, which is the limit; decide it now", a.Extensions))
-	case until.After(b.at.Now.Add(MaxExtension)):
+	case until.After(b.Now.Add(MaxExtension)):
 		return add, task.Invalid("until", "is more than %d days from now; choose an earlier time", MaxExtension/(24*time.Hour))
 	}
 	before := removed(expiry(&a.Approval))
-	e := &event.ApprovalExtended{ID: a.ID, Until: until, At: b.at.Now, By: in.By}
+	e := &event.ApprovalExtended{ID: a.ID, Until: until, At: b.Now, By: in.By}
 	add = changeApproval(add, b, a, event.KindExtended, e, approval.Audit{What: approval.AuditExtended, By: in.By, Via: in.Via})
 	add.due = append(add.due, before, expiry(&a.Approval))
 	add = tellParked(add, b)

@@ -45,19 +45,19 @@ var ErrStale = errors.New("approvals are out of date")
 // them.
 func decide(add additions, b basis, in Decisions, received *event.MessageReceived) (additions, error) {
 	for _, answer := range in.List {
-		if a, err := approval.Find(answer, b.f.AllApprovals()); err == nil {
-			if concealed := a.Conceals(b.rules.decider(in.By, in.Via)); concealed != nil {
+		if a, err := approval.Find(answer, b.AllApprovals()); err == nil {
+			if concealed := a.Conceals(b.decider(in.By, in.Via)); concealed != nil {
 				return add, concealed
 			}
 		}
 	}
-	if b.f.Header.Phase == store.Final {
+	if b.Header.Phase == store.Final {
 		return add, decidedBefore(b, in.List)
 	}
 	if overdue(b) {
 		return add, ErrStale
 	}
-	decisions, err := approval.Match(in.List, b.f.AllApprovals(), b.f.Names(in.List))
+	decisions, err := approval.Match(in.List, b.AllApprovals(), b.Names(in.List))
 	if err != nil {
 		return add, err
 	}
@@ -82,7 +82,7 @@ func decide(add additions, b basis, in Decisions, received *event.MessageReceive
 			repeats++
 			continue
 		}
-		if err := askedNow(b, x.Approval).Check(x.Decision, b.rules.decider(in.By, in.Via), b.at.Now); err != nil {
+		if err := askedNow(b, x.Approval).Check(x.Decision, b.decider(in.By, in.Via), b.Now); err != nil {
 			return add, err
 		}
 		if in.Via == approval.ViaProvider && !ProviderMayAnswer(x.Approval) {
@@ -127,9 +127,9 @@ func decide(add additions, b basis, in Decisions, received *event.MessageReceive
 	if len(cancel) > 0 {
 		return cancelAll(add, b, strings.Join(cancel, "; "), in.By), nil
 	}
-	if len(add.resolved) == 0 && b.f.Header.Phase == store.Parked { // votes that start nothing
+	if len(add.resolved) == 0 && b.Header.Phase == store.Parked { // votes that start nothing
 		add.phase = store.Parked
-		return tellVotes(add, b, waitingState(b, b.f.Pending()), b.f.Pending()), nil
+		return tellVotes(add, b, waitingState(b, b.Pending()), b.Pending()), nil
 	}
 	return add, nil
 }
@@ -138,12 +138,12 @@ func decide(add additions, b basis, in Decisions, received *event.MessageReceive
 // requesters, too, and whoever has requested, edited or voted has the names that auth.people gives them now.
 func askedNow(b basis, a *approval.Approval) *approval.Approval {
 	now := *a
-	now.Editors, now.Votes = append(slices.Clone(a.Editors), b.f.Sender()), slices.Clone(a.Votes)
+	now.Editors, now.Votes = append(slices.Clone(a.Editors), b.Sender()), slices.Clone(a.Votes)
 	for i, by := range now.Editors {
-		now.Editors[i] = b.rules.People.Also(by)
+		now.Editors[i] = b.People.Also(by)
 	}
 	for i := range now.Votes {
-		now.Votes[i].By = b.rules.People.Also(now.Votes[i].By)
+		now.Votes[i].By = b.People.Also(now.Votes[i].By)
 	}
 	return &now
 }
@@ -151,7 +151,7 @@ func askedNow(b basis, a *approval.Approval) *approval.Approval {
 // decideOn puts a decision that was checked into the draft. edit is the call with the arguments
 // of an edit. cancels is why the decision cancels the task, "" if it does not.
 func decideOn(add additions, b basis, in Decisions, x *approval.Matched, edit *examined) (_ additions, cancels string, _ error) {
-	a, answer := b.f.Approval(x.Approval.ID), x.Decision
+	a, answer := b.Approval(x.Approval.ID), x.Decision
 	if a.State != approval.Pending {
 		return add, "", approval.Conflict(&a.Approval) // an earlier decision of these has ended the call
 	}
@@ -163,7 +163,7 @@ func decideOn(add additions, b basis, in Decisions, x *approval.Matched, edit *e
 		// The rules demand another person, or something else of the edited call: a new approval is requested.
 		return askEdited(add, b, in, a, answer, edit), "", nil
 	}
-	state, r := a.Resolve(answer, in.By, in.Via, b.at.Now)
+	state, r := a.Resolve(answer, in.By, in.Via, b.Now)
 	if answer.Grant != nil {
 		var rows []store.RowChange
 		if r.Grant, rows, err = makeGrant(b, a, *answer.Grant, in.By); err != nil {
@@ -183,7 +183,7 @@ func decideOn(add additions, b basis, in Decisions, x *approval.Matched, edit *e
 	case answer.Type != approval.Reject || !a.Terms.CancelsTask:
 		return add, "", nil
 	}
-	if c := b.f.Call(a.Call); c.State == fold.CallDecided {
+	if c := b.Call(a.Call); c.State == fold.CallDecided {
 		add = rejected(add, b, c, a)
 	}
 	what := "was rejected"
@@ -219,7 +219,7 @@ func voteOn(add additions, b basis, in Decisions, a *fold.Approval, answer appro
 		return add, false, nil
 	}
 	voter := approval.Decider{By: in.By, Via: in.Via}
-	vote := a.NewVote(voter, digest, args, answer.Reason, b.at.Now)
+	vote := a.NewVote(voter, digest, args, answer.Reason, b.Now)
 	open := len(approval.Open([]approval.Vote{vote}, a.Terms.Needs, digest)) > 0
 	if answer.Type == approval.Edit && (open || a.Terms.FourEyes) {
 		if open { // else others vote anew
@@ -247,12 +247,12 @@ func askEdited(add additions, b basis, in Decisions, a *fold.Approval, answer ap
 	case edit.verdict.Action != approval.ActionAsk:
 		edit.verdict.Hint, edit.verdict.Terms, edit.verdict.Gates = fmt.Sprintf("May %s run with these edited arguments?", a.Tool), a.Terms, a.Gates
 	}
-	r := approval.Resolution{Decision: approval.Edit, By: in.By, Via: in.Via, At: b.at.Now, Args: answer.Args, Reason: fold.EditAsksAgain}
+	r := approval.Resolution{Decision: approval.Edit, By: in.By, Via: in.Via, At: b.Now, Args: answer.Args, Reason: fold.EditAsksAgain}
 	if answer.Reason != "" {
 		r.Reason += ": " + answer.Reason // whole, for decisionOn
 	}
 	add = resolve(add, b, a, approval.Superseded, r)
-	return askCall(add, b, b.f.Call(a.Call), edit, a.ID)
+	return askCall(add, b, b.Call(a.Call), edit, a.ID)
 }
 
 // because appends the reason, if any, to what, the description of an action.
@@ -270,8 +270,8 @@ const minDecision = 16 << 10
 // decidedBefore returns the error for a decision about an ended task, with the earlier
 // decision.
 func decidedBefore(b basis, answers []approval.Decision) error {
-	state := &task.StateError{Task: b.f.Header.Task, State: b.f.View.State(), Ended: Ended(b.f)}
-	decisions, err := approval.Match(answers, b.f.AllApprovals(), b.f.Names(answers))
+	state := &task.StateError{Task: b.Header.Task, State: b.View.State(), Ended: Ended(b.Fold)}
+	decisions, err := approval.Match(answers, b.AllApprovals(), b.Names(answers))
 	if wrong, is := errors.AsType[*approval.Error](err); is {
 		state.Decided = wrong
 		return state
@@ -290,7 +290,7 @@ func decidedBefore(b basis, answers []approval.Decision) error {
 // checkEdit validates edited arguments and checks them against the policy. l is the look that
 // found the definition shown to the approver.
 func checkEdit(b basis, a *approval.Approval, answer approval.Decision, l look) (examined, error) {
-	x := examine(b, b.f.Call(a.Call), l, event.Compact(answer.Args), false /* open */)
+	x := examine(b, b.Call(a.Call), l, event.Compact(answer.Args), false /* open */)
 	switch {
 	case x.invalid != nil:
 		return x, editError(a, x.invalid)
@@ -321,7 +321,7 @@ func editError(a *approval.Approval, err error) error {
 // any answer has a code.
 func wrongCodes(b basis, answers []approval.Decision) (wrong []string, coded bool) {
 	for _, answer := range answers {
-		a, err := approval.Find(answer, b.f.AllApprovals())
+		a, err := approval.Find(answer, b.AllApprovals())
 		if err != nil || a.State != approval.Pending || answer.Code == "" {
 			continue
 		}

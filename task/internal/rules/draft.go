@@ -15,7 +15,7 @@ import (
 // decisions take it into account; if a draft does not commit, its fold must be discarded.
 // It is not safe for concurrent use.
 type Draft struct {
-	basis
+	basis       basis
 	environment At     // which basis names
 	rev         uint64 // of the task before it
 
@@ -24,7 +24,7 @@ type Draft struct {
 	accepted Lookup // of the message, for the plan that follows at once
 
 	// Initial storage for events and audit, so that a draft of usual size is a single
-	// allocation of 768 bytes, which another field would exceed.
+	// allocation.
 	firstEvents [draftEvents]store.Event
 	firstAudit  [draftAudit][]byte
 }
@@ -42,7 +42,7 @@ func newDraft(r *Rules, at At, f *fold.Fold, bytes int) *Draft {
 	at.Now = at.Now.UTC()
 	d := &Draft{environment: at, rev: f.Header.Rev}
 	d.added.buf = slices.Grow([]byte(nil), bytes)
-	d.basis = basis{rules: r, at: &d.environment, f: f}
+	d.basis = basis{r, &d.environment, f}
 	d.added.events, d.added.audit = d.firstEvents[:0], d.firstAudit[:0]
 	return d
 }
@@ -69,7 +69,7 @@ func On(r *Rules, at At, f *fold.Fold, in ...Input) (d *Draft, err error) {
 // Advance adds to the draft everything that can be decided now: plans, checks, questions,
 // starts, results, and whether the task waits or ends.
 func (d *Draft) Advance() (n Next, err error) {
-	defer d.rules.guard(d.f.View.TaskID(), "code supplied by the application", &err)
+	defer d.basis.guard(d.basis.View.TaskID(), "code supplied by the application", &err)
 	d.added, n = advance(d.added, d.basis, d.accepted)
 	d.accepted = Lookup{}
 	return n, d.added.err
@@ -97,7 +97,7 @@ func (d *Draft) SayWorking() error {
 }
 
 // Fold returns the fold with the draft on top of it.
-func (d *Draft) Fold() *fold.Fold { return d.f }
+func (d *Draft) Fold() *fold.Fold { return d.basis.Fold }
 
 // Launch returns the entries to run once the draft is durable, and not before.
 func (d *Draft) Launch() []*Execution { return d.added.launch }
@@ -140,9 +140,9 @@ func (d *Draft) Empty() bool { return d.added.blank() }
 // Batch returns the draft as a batch on top of the task's rev. fence is that of the turn
 // that wrote the draft, nil if no turn did.
 func (d *Draft) Batch(scope store.Scope, fence *uint64) *store.Batch {
-	d.pending = uint32(len(d.f.Pending()))
+	d.pending = uint32(len(d.basis.Pending()))
 	b := &store.Batch{
-		Scope: scope, Task: d.f.Header.Task, Rev: &d.rev, Fence: fence,
+		Scope: scope, Task: d.basis.Header.Task, Rev: &d.rev, Fence: fence,
 		Change: store.Change{Phase: d.added.phase, TakeFence: d.added.fence, Pending: &d.pending},
 		Events: d.added.events, Due: d.added.due, Audit: d.added.audit,
 	}
@@ -154,7 +154,7 @@ func (d *Draft) Batch(scope store.Scope, fence *uint64) *store.Batch {
 		b.ContextRows = fold.SessionBound()
 	}
 	if d.rev == 0 {
-		b.Change.Context = d.f.View.ContextID()
+		b.Change.Context = d.basis.View.ContextID()
 	}
 	return b
 }
@@ -168,9 +168,9 @@ func (d *Draft) TakeOver() { d.added.fence = true }
 // anew.
 func (d *Draft) Holds(inForce *Rules, now time.Time) bool {
 	var panicked error
-	defer d.rules.guard(d.f.View.TaskID(), "code supplied by the application", &panicked) // then it does not hold
+	defer d.basis.guard(d.basis.View.TaskID(), "code supplied by the application", &panicked) // then it does not hold
 	add := &d.added
-	if inForce != d.rules && (add.voted || len(add.launch)+len(add.asked)+len(add.resolved) > 0) {
+	if inForce != d.basis.Rules && (add.voted || add.asked || len(add.launch)+len(add.resolved) > 0) {
 		return false
 	}
 	same := func(was, is auth.Principal) bool {
@@ -179,7 +179,7 @@ func (d *Draft) Holds(inForce *Rules, now time.Time) bool {
 	}
 	return (add.decider == nil || same(add.decider.was, add.decider.is)) &&
 		!slices.ContainsFunc(add.resolved, func(id string) bool {
-			a := d.f.Approval(id)
+			a := d.basis.Approval(id)
 			return a.State.Allows() && withdrawn(d.basis, &a.Approval) != ""
 		}) &&
 		!slices.ContainsFunc(add.grants, func(u *usedGrant) bool { return !same(u.By, u.by) || !now.Before(u.Until) })
@@ -187,7 +187,7 @@ func (d *Draft) Holds(inForce *Rules, now time.Time) bool {
 
 // Committed updates the fold's header with the receipt of the committed draft.
 func (d *Draft) Committed(r store.Receipt) {
-	h := &d.f.Header
+	h := &d.basis.Header
 	h.Seq, h.Rev, h.Fence = r.Last, r.Rev, r.Fence
 	if d.added.phase != 0 {
 		h.Phase = d.added.phase

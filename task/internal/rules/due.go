@@ -92,14 +92,14 @@ func Retries(row *store.Due) bool { return strings.HasSuffix(string(row.Key), re
 func stepKey(n int) []byte { return fmt.Appendf(nil, "step %d", n) }
 
 // waits reports whether a call waits for its next try.
-func waits(b basis, c *fold.Call) bool { return c.Retry != nil && b.at.Now.Before(*c.Retry) }
+func waits(b basis, c *fold.Call) bool { return c.Retry != nil && b.Now.Before(*c.Retry) }
 
 // possible limits a tool's wake-up time to the range that can be stored: not in the past, and
 // not after the year 9999.
 func possible(b basis, at time.Time) time.Time {
 	at = at.UTC()
-	if at.Before(b.at.Now) {
-		at = b.at.Now
+	if at.Before(b.Now) {
+		at = b.Now
 	}
 	if last := time.Date(9999, time.December, 31, 0, 0, 0, 0, time.UTC); at.After(last) {
 		at = last

@@ -30,7 +30,7 @@ func finish(add additions, b basis, c *fold.Call, e ending) additions {
 	add = unwake(add, c)
 	add = unretry(add, c)
 	name := c.Approval
-	if grant := b.f.Granted(c); name == "" && grant != nil {
+	if grant := b.Granted(c); name == "" && grant != nil {
 		name = grant.ID // it was run again under this approval
 	}
 	if c.State != fold.CallRunning { // else it is canceled through its context
@@ -57,7 +57,7 @@ func complete(add additions, b basis, c *fold.Call, outcome task.Outcome, result
 	if result = event.Compact(result); result == nil {
 		result = json.RawMessage("null")
 	}
-	add = addArtifact(add, b, &event.ArtifactUpdate{ID: c.ID, Name: c.Tool, Parts: event.ResultParts(result, b.rules.Limits.Result(), b.rules.Presenter.Imitates), Last: true})
+	add = addArtifact(add, b, &event.ArtifactUpdate{ID: c.ID, Name: c.Tool, Parts: event.ResultParts(result, b.Limits.Result(), b.Presenter.Imitates), Last: true})
 	return finish(add, b, c, ending{outcome: outcome, result: result})
 }
 
@@ -66,6 +66,11 @@ func deny(add additions, b basis, c *fold.Call, x *examined) additions {
 	audited := len(add.audited)
 	add = notRun(add, b, c, ending{outcome: task.OutcomeDenied, problem: x.verdict.Reason, gate: x.said().Gate})
 	return follows(add, audited, x.said())
+}
+
+// endInvalid ends a call that is invalid as notRun does.
+func endInvalid(add additions, b basis, c *fold.Call, why error) additions {
+	return notRun(add, b, c, ending{outcome: task.OutcomeInvalid, problem: why.Error()})
 }
 
 // notRun ends a call that is not run, not run again, or not continued. If an earlier run of it may have
@@ -137,7 +142,7 @@ func rejectedBefore(b basis, c *fold.Call, x *examined) *fold.Approval {
 	if c.Attempt > 0 || c.Restored {
 		return nil
 	}
-	return b.f.Newest(func(a *fold.Approval) bool {
+	return b.Newest(func(a *fold.Approval) bool {
 		if a.Kind != approval.KindCall || a.Ask != "" || a.State != approval.Rejected || a.Void || a.Tool != c.Tool || a.Call == c.ID {
 			return false
 		}

@@ -62,13 +62,13 @@ func (e *Execution) Logged(p any) any {
 func mayEnter(add additions, b basis, c *fold.Call, l look, entering int) (additions, *Execution) {
 	first := c.State == fold.CallPlanned && (!c.Restored || approvalOf(b, c) == nil)
 	x := examine(b, c, l, c.Args, first)
-	grant, audited := b.f.Granted(c), len(add.audited)
+	grant, audited := b.Granted(c), len(add.audited)
 	var standing *usedGrant
 	switch {
 	case x.trouble != nil:
 		return postpone(add, b, c, x.trouble), nil
 	case x.invalid != nil:
-		return notRun(add, b, c, ending{outcome: task.OutcomeInvalid, problem: x.invalid.Error()}), nil
+		return endInvalid(add, b, c, x.invalid), nil
 	case x.verdict.Action == approval.ActionDeny:
 		return deny(add, b, c, &x), nil
 	case grant == nil && mustAsk(b, c, &x):
@@ -89,7 +89,7 @@ func mayEnter(add additions, b basis, c *fold.Call, l look, entering int) (addit
 	case grant != nil:
 		same, err := bound(b, grant, &x.checked)
 		if err != nil {
-			return notRun(add, b, c, ending{outcome: task.OutcomeInvalid, problem: err.Error()}), nil
+			return endInvalid(add, b, c, err), nil
 		}
 		if !same {
 			return askAgain(add, b, c, &x, grant), nil
@@ -97,36 +97,36 @@ func mayEnter(add additions, b basis, c *fold.Call, l look, entering int) (addit
 		if err := tool.Unreachable(x.entry.Tool); err != nil {
 			return postpone(add, b, c, err), nil // it would fail, and a person has approved it
 		}
-		if decided := grant.Resolution.At; c.State == fold.CallDecided && c.Since != nil && b.at.Now.Sub(decided) > maxApproved {
+		if decided := grant.Resolution.At; c.State == fold.CallDecided && c.Since != nil && b.Now.Sub(decided) > maxApproved {
 			x.lapsed = lapsed(decided)
 			return askAgain(add, b, c, &x, grant), nil
 		}
 	}
 	for _, ask := range c.Asks { // the tool has not got the answers yet
-		a := b.f.Approval(ask.Approval)
+		a := b.Approval(ask.Approval)
 		if a == nil || !a.State.Allows() || !tool.QuestionKind(a.AskKind).Authorizes() || c.Since == nil {
 			continue
 		}
-		if decided := a.Resolution.At; b.at.Now.Sub(decided) > maxApproved && b.at.Now.Sub(*c.Since) > maxApproved {
+		if decided := a.Resolution.At; b.Now.Sub(decided) > maxApproved && b.Now.Sub(*c.Since) > maxApproved {
 			x.lapsed = lapsed(decided)
 			return askAgain(add, b, c, &x, a), nil
 		}
 	}
-	if running := b.f.Busy() + entering; !roomToRun(b, running) {
+	if running := b.Busy() + entering; !roomToRun(b, running) {
 		if running > 0 {
 			return add, nil // a call that ends gives its room back, and then this call is examined again
 		}
 		return notRun(add, b, c, ending{outcome: task.OutcomeError, problem: "the task's log is full: there is no room for the call's outcome, so it was not run"}), nil
 	}
 	e := newExecution(b, c, &x)
-	e.Approval = tool.Approval{ID: b.f.View.IDs().Task + "." + c.ID, By: []string{tool.ByPolicy}}
+	e.Approval = tool.Approval{ID: b.View.IDs().Task + "." + c.ID, By: []string{tool.ByPolicy}}
 	if grant != nil {
 		e.DecidedAt = grant.Resolution.At
 		e.Approval = tool.Approval{ID: grant.ID, By: grant.Deciders(grant.GrantedDigest())}
 	}
 	if e.standing = standing; standing != nil {
 		standing.promised++
-		e.DecidedAt = b.at.Now
+		e.DecidedAt = b.Now
 		e.Approval.By, e.Approval.Grant = []string{standing.by.Subject}, standing.ID
 	}
 	if first && grant == nil {
@@ -139,13 +139,13 @@ func mayEnter(add additions, b basis, c *fold.Call, l look, entering int) (addit
 func newExecution(b basis, c *fold.Call, x *examined) *Execution {
 	e := &Execution{
 		Call: c.ID, Name: c.Tool, Tool: x.entry.Tool, Args: x.args,
-		Context: x.ctx, State: strictjson.Clone(b.f.ToolState()), Output: c.Output, checked: x.checked,
+		Context: x.ctx, State: strictjson.Clone(b.ToolState()), Output: c.Output, checked: x.checked,
 		CallValues: tool.CallValues{Attempt: c.Attempt, Private: hides(b, c)},
 	}
 	e.Checked = &e.checked.proof
-	e.decision, e.note = b.f.DecisionOn(c.ID)
+	e.decision, e.note = b.DecisionOn(c.ID)
 	var read *fold.Approval // that e.Confirmation is about
-	for _, a := range b.f.Approvals {
+	for _, a := range b.Approvals {
 		switch {
 		case a.Call != c.ID || a.Void || a.Ask != "" || !a.State.Allows():
 		case a.Resolution.Payload != nil:
@@ -165,7 +165,7 @@ func newExecution(b basis, c *fold.Call, x *examined) *Execution {
 	var answers []tool.Answer
 	gone := map[string]bool{} // confirmations that are used up
 	for i, ask := range answered {
-		a := b.f.Approval(ask.Approval)
+		a := b.Approval(ask.Approval)
 		if a == nil || a.Resolution == nil || a.State == approval.Superseded {
 			continue
 		}
@@ -191,10 +191,10 @@ func newExecution(b basis, c *fold.Call, x *examined) *Execution {
 			answers = append(answers, answerOf(a))
 		}
 	}
-	newest := b.f.Newest(func(a *fold.Approval) bool {
+	newest := b.Newest(func(a *fold.Approval) bool {
 		return a == read || a.Call == c.ID && a.AskKind == string(tool.AskConfirm) && !gone[a.ID]
 	})
-	if newest != read || b.f.Undecided(c) { // the newest has no answer that counts
+	if newest != read || b.Undecided(c) { // the newest has no answer that counts
 		e.Confirmation = nil
 	}
 	if c.Suspended > 0 || c.Checkpoint {
@@ -229,7 +229,7 @@ func confirmationOf(a *fold.Approval) *toolconfirmation.ToolConfirmation {
 func openQuestions(b basis, c *fold.Call) []tool.Question {
 	var open []tool.Question
 	for _, ask := range slices.Concat(c.Asks, c.Open) {
-		a := b.f.Approval(ask.Approval)
+		a := b.Approval(ask.Approval)
 		id, named := strings.CutPrefix(ask.Ask, askNamed)
 		if a == nil || a.State != approval.Pending || !named {
 			continue
@@ -271,11 +271,11 @@ func startCall(add additions, b basis, c *fold.Call, e *Execution, attempt int) 
 	e.Attempt, e.Allowed = attempt, attempt != c.Attempt
 	started := &event.CallStarted{Call: c.ID, Attempt: attempt, Tool: e.checked.entry.Digest}
 	started.Safe = repeatable(e.Tool) && (e.Allowed || c.Safe)
-	grant := b.f.Granted(c)
+	grant := b.Granted(c)
 	if grant != nil {
 		started.Digest = grant.GrantedDigest()
 	}
-	if string(e.checked.raw) != string(b.f.Planned(c.ID)) {
+	if string(e.checked.raw) != string(b.Planned(c.ID)) {
 		started.Args = e.checked.raw
 	}
 	if e.standing != nil {
@@ -299,7 +299,7 @@ func resumeCall(add additions, b basis, c *fold.Call, e *Execution) additions {
 	}
 	resumed := &event.CallResumed{Call: c.ID, N: c.Suspended, Tool: e.checked.entry.Digest, Safe: c.Safe && repeatable(e.Tool)}
 	add = addEvent(add, b, event.KindResumed, resumed)
-	return launched(add, b, c, e, b.f.Granted(c))
+	return launched(add, b, c, e, b.Granted(c))
 }
 
 // launched adds an entry to the draft's launches.

@@ -30,7 +30,7 @@ type look struct {
 // lookUp looks up the tool of a call.
 func lookUp(b basis, c *fold.Call) look {
 	l := look{ctx: readonly(b)}
-	entry, err := b.rules.Tools.Lookup(l.ctx, c.Tool)
+	entry, err := b.Tools.Lookup(l.ctx, c.Tool)
 	switch {
 	case errors.Is(err, tool.ErrUnknownTool):
 		l.invalid = fmt.Errorf("there is no tool %+q", c.Tool)
@@ -80,7 +80,7 @@ func examine(b basis, c *fold.Call, l look, raw json.RawMessage, open bool) exam
 	if x.entry == nil {
 		return x
 	}
-	hooked, hookErr := b.rules.hooks(x.ctx, c, raw)
+	hooked, hookErr := b.hooks(x.ctx, c, raw)
 	if hooked.Deny != "" {
 		x.verdict = approval.Verdict{Action: approval.ActionDeny, Reason: hooked.Deny}
 		return x
@@ -96,7 +96,7 @@ func examine(b basis, c *fold.Call, l look, raw json.RawMessage, open bool) exam
 	}
 	x.verdict = policy(b, c).Judge(x.ctx, x.entry.Tool, x.args)
 	if err := x.verdict.Failed; err != nil {
-		b.rules.report(Problem{Task: b.f.View.IDs().Task, What: GateFailed, Err: fmt.Errorf("tool %s: %w", c.Tool, err), Wrong: true})
+		b.report(Problem{Task: b.View.IDs().Task, What: GateFailed, Err: fmt.Errorf("tool %s: %w", c.Tool, err), Wrong: true})
 	}
 	switch {
 	case hookErr == nil:
@@ -132,12 +132,12 @@ func judged(b basis, c *fold.Call, l look) examined {
 // planned.
 func policy(b basis, c *fold.Call) *approval.Policy {
 	mask, keepsTask := c.Mask, c.MaskTask
-	for _, a := range b.f.Approvals {
+	for _, a := range b.Approvals {
 		if a.Call == c.ID {
 			mask, keepsTask = approval.Union(mask, a.Terms.Mask), keepsTask || a.Terms.MaskTask
 		}
 	}
-	return b.rules.Policy.Masking(mask, keepsTask)
+	return b.Policy.Masking(mask, keepsTask)
 }
 
 // masks reports whether gates of its tool mask arguments of a call, or keep its task.
@@ -147,11 +147,11 @@ func masks(b basis, c *fold.Call) bool {
 }
 
 // hides is masks, or another call keeps the task.
-func hides(b basis, c *fold.Call) bool { return masks(b, c) || b.f.KeepsTask() }
+func hides(b basis, c *fold.Call) bool { return masks(b, c) || b.KeepsTask() }
 
 // validate checks the arguments, without asking hooks or the policy.
 func validate(b basis, c *fold.Call, x *examined) {
-	if n, limit := argsSize(x.raw), b.rules.Limits.Args; n > limit {
+	if n, limit := argsSize(x.raw), b.Limits.Args; n > limit {
 		x.invalid = fmt.Errorf("arguments of %s have %d bytes; at most %d are allowed", c.Tool, n, limit)
 		return
 	}
@@ -186,7 +186,7 @@ func argsSize(raw json.RawMessage) int {
 	return n
 }
 
-func readonly(b basis) *task.ReadonlyContext { return b.rules.Owned(b.at.Ctx, b.f) }
+func readonly(b basis) *task.ReadonlyContext { return b.Owned(b.Ctx, b.Fold) }
 
 // lookOf looks up the tool of a call that waits for an approval of kind call or outcome. For a
 // question of a running tool, which does not depend on the definition, it returns an empty
@@ -195,13 +195,13 @@ func lookOf(b basis, a *approval.Approval) look {
 	if a.Ask != "" || a.Kind == approval.KindQuestion {
 		return look{}
 	}
-	return lookUp(b, b.f.Call(a.Call))
+	return lookUp(b, b.Call(a.Call))
 }
 
 // running reports whether a call that the log says is running does run here, or is about
 // to, by one of launch. If not, its process is gone.
 func running(b basis, c *fold.Call, launch []*Execution) bool {
-	return b.at.Running != nil && b.at.Running(c.ID) || slices.ContainsFunc(launch, func(e *Execution) bool { return e.Call == c.ID })
+	return b.At.Running != nil && b.At.Running(c.ID) || slices.ContainsFunc(launch, func(e *Execution) bool { return e.Call == c.ID })
 }
 
 // hasChildren reports whether the tool of a call is a [tool.JobStopper]. A tool that cannot be looked up
@@ -218,13 +218,13 @@ func hasChildren(b basis, c *fold.Call) (has bool) {
 
 // questionDigest returns the digest of the question that a asks, about a call as it was checked.
 func questionDigest(b basis, a *approval.Approval, call *checked) (string, error) {
-	restored := b.f.Restored.IDs()
-	return a.QuestionDigest(b.rules.Agent, call.entry.Definition.Name, call.entry.Digest, call.args, restored...)
+	restored := b.Restored.IDs()
+	return a.QuestionDigest(b.Agent, call.entry.Definition.Name, call.entry.Digest, call.args, restored...)
 }
 
 // callDigest returns the digest of a call as it was checked.
 func callDigest(b basis, call *checked) (string, error) {
-	return approval.Digest(b.rules.Agent, call.entry.Definition.Name, call.entry.Digest, call.args, b.f.Restored.IDs()...)
+	return approval.Digest(b.Agent, call.entry.Definition.Name, call.entry.Digest, call.args, b.Restored.IDs()...)
 }
 
 // bound reports whether an approval is for exactly this call, as it was shown or as its edit has it.

@@ -95,8 +95,8 @@ func grantKey(b basis, c *fold.Call, x *examined) string {
 // grantedCall returns what a grant of a call is bound to.
 func grantedCall(b basis, x *examined) *approval.GrantedCall {
 	return &approval.GrantedCall{
-		Requester: b.f.Sender(), Agent: b.rules.Agent, Tool: x.entry.Definition.Name, Definition: x.entry.Digest,
-		Verdict: &x.verdict, Args: x.args, Restored: b.f.Restored.IDs(),
+		Requester: b.Sender(), Agent: b.Agent, Tool: x.entry.Definition.Name, Definition: x.entry.Digest,
+		Verdict: &x.verdict, Args: x.args, Restored: b.Restored.IDs(),
 	}
 }
 
@@ -106,7 +106,7 @@ func grantedCall(b basis, x *examined) *approval.GrantedCall {
 // that fits does not cover the call, if there is one.
 func standingGrant(b basis, c *fold.Call, x *examined) (_ *usedGrant, lapsed string) {
 	again := c.Paused && c.Grant != ""
-	if b.at.Grants == nil || c.Attempt > 0 && !again {
+	if b.Grants == nil || c.Attempt > 0 && !again {
 		return nil, ""
 	}
 	key := grantKey(b, c, x)
@@ -115,14 +115,14 @@ func standingGrant(b basis, c *fold.Call, x *examined) (_ *usedGrant, lapsed str
 	}
 	digest, _ := callDigest(b, &x.checked) // without one, no exact grant fits
 	keys := []string{key, approval.ExactGrantKey(key, digest)}
-	in := Incarnation(b.at.Grants.Store)
+	in := Incarnation(b.Grants.Store)
 	fits := func(g *approval.Grant) bool {
 		if again {
-			return g.ID == c.Grant && g.Continues(keys, b.f.View.IDs().Task, b.f.View.IDs().Context, in, b.at.Now)
+			return g.ID == c.Grant && g.Continues(keys, b.View.IDs().Task, b.View.IDs().Context, in, b.Now)
 		}
-		return g.Covers(keys, b.f.View.IDs().Task, b.f.View.IDs().Context, in, b.at.Now)
+		return g.Covers(keys, b.View.IDs().Task, b.View.IDs().Context, in, b.Now)
 	}
-	for _, u := range b.at.Grants.read {
+	for _, u := range b.Grants.read {
 		g := u.Grant
 		if g.Used += u.promised; !fits(&g) {
 			continue
@@ -142,10 +142,10 @@ func standingGrant(b basis, c *fold.Call, x *examined) (_ *usedGrant, lapsed str
 				problem(b, "a grant cannot be read", err)
 				continue
 			}
-			if !b.at.Now.Before(g.Until) {
+			if !b.Now.Before(g.Until) {
 				break // the rows that follow have ended, too
 			}
-			known := slices.ContainsFunc(b.at.Grants.read, func(u *usedGrant) bool { return u.ID == g.ID })
+			known := slices.ContainsFunc(b.Grants.read, func(u *usedGrant) bool { return u.ID == g.ID })
 			if known || !fits(&g) {
 				continue
 			}
@@ -155,7 +155,7 @@ func standingGrant(b basis, c *fold.Call, x *examined) (_ *usedGrant, lapsed str
 			}
 			if why == "" {
 				u := &usedGrant{Grant: g, rev: row.Rev, by: by}
-				b.at.Grants.read = append(b.at.Grants.read, u)
+				b.Grants.read = append(b.Grants.read, u)
 				return u, ""
 			}
 			if lapsed == "" {
@@ -181,23 +181,23 @@ func maker(b basis, g *approval.Grant) (by auth.Principal, why string) {
 
 // current returns the maker of a grant, a voter or a decider as they are now.
 func current(b basis, was auth.Principal) (auth.Principal, error) {
-	if b.at.Current == nil {
+	if b.Current == nil {
 		return was, nil
 	}
-	return b.at.Current(context.WithoutCancel(b.at.Ctx), was) // the sender may leave while the draft waits for the disk
+	return b.Current(context.WithoutCancel(b.Ctx), was) // the sender may leave while the draft waits for the disk
 }
 
 // grantRows returns the rows of the grants with one of some keys for the task, for its context, and
 // for all tasks of the owner; or the row of the grant by which a call goes on again.
 func grantRows(b basis, c *fold.Call, keys []string, again bool) (all []iter.Seq2[*store.Row, error]) {
 	if again {
-		return append(all, b.at.Grants.rows(b.at.Ctx, store.RowQuery{Kind: task.RowGrant, Key: []byte(c.Grant)}))
+		return append(all, b.Grants.rows(b.Ctx, store.RowQuery{Kind: task.RowGrant, Key: []byte(c.Grant)}))
 	}
-	like := approval.Grant{Store: Incarnation(b.at.Grants.Store), Task: b.f.View.IDs().Task, Context: b.f.View.IDs().Context}
+	like := approval.Grant{Store: Incarnation(b.Grants.Store), Task: b.View.IDs().Task, Context: b.View.IDs().Context}
 	for _, like.Scope = range approval.GrantScopes() {
 		for _, like.Key = range keys {
 			q := store.RowQuery{Kind: task.RowGrant, Index: task.IndexGrantKey, Prefix: grantPrefix(&like), Limit: grantsRead}
-			all = append(all, b.at.Grants.rows(b.at.Ctx, q))
+			all = append(all, b.Grants.rows(b.Ctx, q))
 		}
 	}
 	return all
@@ -213,7 +213,7 @@ func useGrant(add additions, b basis, u *usedGrant, c *fold.Call) additions {
 		return add
 	}
 	u.Used++
-	row, err := grantRow(b.at.Grants.Owner, &u.Grant, u.rev)
+	row, err := grantRow(b.Grants.Owner, &u.Grant, u.rev)
 	u.counts = &row
 	add.fail(err)
 	return add
@@ -226,15 +226,15 @@ func withGrants(b basis, add *additions, rows []store.RowChange) (_ []store.RowC
 		if u.counts != nil {
 			rows = append(rows, *u.counts)
 		} else {
-			needs = append(needs, store.RowRef{Of: b.at.Grants.Owner, Kind: task.RowGrant, Key: []byte(u.ID), Rev: u.rev})
+			needs = append(needs, store.RowRef{Of: b.Grants.Owner, Kind: task.RowGrant, Key: []byte(u.ID), Rev: u.rev})
 		}
 	}
 	if add.phase != store.Final {
 		return rows, needs
 	}
-	for _, a := range b.f.Approvals {
+	for _, a := range b.Approvals {
 		if r := a.Resolution; r != nil && r.Grant != nil && r.Grant.Scope == approval.GrantTask {
-			rows = append(rows, store.RowChange{Of: b.f.Header.Owner, Kind: task.RowGrant, Key: []byte(r.Grant.ID), IfRev: store.Any, Delete: true})
+			rows = append(rows, store.RowChange{Of: b.Header.Owner, Kind: task.RowGrant, Key: []byte(r.Grant.ID), IfRev: store.Any, Delete: true})
 		}
 	}
 	return rows, needs
@@ -271,27 +271,27 @@ func grantPrefix(g *approval.Grant) []byte {
 // makeGrant returns the grant that a decision makes, with the rows that write it and remove grants of the owner that
 // have ended.
 func makeGrant(b basis, a *fold.Approval, ask approval.GrantRequest, by auth.Principal) (*approval.Granted, []store.RowChange, error) {
-	if b.at.Grants == nil {
+	if b.Grants == nil {
 		return nil, nil, approval.NotAllowed(&a.Approval, "grants cannot be made here; approve it without a grant")
 	}
-	g, err := a.NewGrant(b.rules.NewID(), ask, b.f.Owner, by, b.at.Now)
+	g, err := a.NewGrant(b.NewID(), ask, b.Owner, by, b.Now)
 	if err != nil {
 		return nil, nil, err
 	}
-	g.Store = Incarnation(b.at.Grants.Store)
-	row, err := grantRow(b.at.Grants.Owner, g, 0)
+	g.Store = Incarnation(b.Grants.Store)
+	row, err := grantRow(b.Grants.Owner, g, 0)
 	if err != nil {
 		return nil, nil, err
 	}
 	rows := []store.RowChange{row}
-	first := store.RowQuery{Kind: task.RowGrant, Index: task.IndexGrants, Prefix: task.PendingPrefix(b.at.Grants.Owner.TenantName()), Limit: maxEnded}
-	old, err := b.at.Grants.Store.Rows(b.at.Ctx, b.at.Grants.Owner, first)
+	first := store.RowQuery{Kind: task.RowGrant, Index: task.IndexGrants, Prefix: task.PendingPrefix(b.Grants.Owner.TenantName()), Limit: maxEnded}
+	old, err := b.Grants.Store.Rows(b.Ctx, b.Grants.Owner, first)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read the grants of the owner: %w", err)
 	}
 	for i := range old.Rows {
-		if g, err := ReadGrant(&old.Rows[i]); err == nil && !b.at.Now.Before(g.Until) {
-			rows = append(rows, store.RowChange{Of: b.at.Grants.Owner, Kind: task.RowGrant, Key: old.Rows[i].Key, IfRev: store.Any, Delete: true})
+		if g, err := ReadGrant(&old.Rows[i]); err == nil && !b.Now.Before(g.Until) {
+			rows = append(rows, store.RowChange{Of: b.Grants.Owner, Kind: task.RowGrant, Key: old.Rows[i].Key, IfRev: store.Any, Delete: true})
 		}
 	}
 	return &approval.Granted{ID: g.ID, GrantRequest: ask}, rows, nil

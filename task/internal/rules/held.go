@@ -29,7 +29,7 @@ type Held struct {
 
 func (in *Held) put(add additions, b basis) (additions, error) {
 	in.Approval, in.Refused = "", nil
-	c := b.f.Call(in.Entry.Call)
+	c := b.Call(in.Entry.Call)
 	switch {
 	case c == nil || c.State != fold.CallRunning:
 		in.Refused = errors.New("the call has ended")
@@ -54,7 +54,7 @@ func (in *Held) put(add additions, b basis) (additions, error) {
 // the reserve of the log for input that is always accepted.
 func heldAsk(b basis, c *fold.Call, in *Held) (*approval.Approval, error) {
 	n := 1
-	for _, a := range b.f.Approvals {
+	for _, a := range b.Approvals {
 		if a.Call == c.ID && strings.HasPrefix(a.Ask, askHeld) {
 			n++
 		}
@@ -68,7 +68,7 @@ func heldAsk(b basis, c *fold.Call, in *Held) (*approval.Approval, error) {
 		return nil, fmt.Errorf("the tool asks a question of kind %q and waits; use question, form or auth", in.Ask.Kind)
 	}
 	a.Held = true
-	limit := b.rules.Limits.HeldTime
+	limit := b.Limits.HeldTime
 	if t := &a.Terms; t.Expires <= 0 || t.Expires > limit || t.OnExpiry == approval.ExpiryKeeps {
 		t.Expires, t.OnExpiry = limit, approval.ExpiryRejects
 		deadline := a.Asked.Add(limit).Truncate(time.Millisecond)

@@ -11,24 +11,24 @@ import (
 )
 
 // logRoom returns how many bytes the log may still grow by.
-func logRoom(b basis) int { return b.rules.Limits.Task - int(b.f.Header.Bytes) }
+func logRoom(b basis) int { return b.Limits.Task - int(b.Header.Bytes) }
 
 // openRoom returns how many bytes the log may still grow by with anything but decisions
 // and outcomes of calls.
 func openRoom(b basis) int {
-	return b.rules.Limits.OpenRoom(b.f.Busy()) - int(b.f.Header.Bytes)
+	return b.Limits.OpenRoom(b.Busy()) - int(b.Header.Bytes)
 }
 
 // roomToRun reports whether another call may run: its outcome has to fit into the log.
 func roomToRun(b basis, running int) bool {
-	l := &b.rules.Limits
-	return int(b.f.Header.Bytes)+(running+1)*l.OutcomeRoom()+l.DecisionRoom() <= l.Task
+	l := &b.Limits
+	return int(b.Header.Bytes)+(running+1)*l.OutcomeRoom()+l.DecisionRoom() <= l.Task
 }
 
 // roomToRepeat reports whether a question may be published again because time has passed: at least half of
 // the log is left to later events.
 func roomToRepeat(b basis) bool {
-	return openRoom(b)-b.rules.Limits.Event >= b.rules.Limits.OpenRoom(0)/2
+	return openRoom(b)-b.Limits.Event >= b.Limits.OpenRoom(0)/2
 }
 
 // fitsOpen reports whether an event fits into the open room of the log.
@@ -50,7 +50,7 @@ func stores(b basis, raw []byte) error {
 
 // publishable refuses n bytes that do not fit into an event, or into room bytes.
 func publishable(b basis, what string, n, room int) error {
-	if limit := b.rules.Limits.Content(); n > limit {
+	if limit := b.Limits.Content(); n > limit {
 		return fmt.Errorf("%s has %d bytes; at most %d are allowed: publish it in pieces", what, n, limit)
 	}
 	if n > room {

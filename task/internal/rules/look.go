@@ -28,12 +28,12 @@ type Look struct {
 }
 
 func (in Look) put(add additions, b basis) (additions, error) {
-	c := Looks(b.f, &in.Row)
+	c := Looks(b.Fold, &in.Row)
 	switch {
 	case c == nil:
 		add.quiet = true
 		return drop(add, in.Row), nil // its purpose is gone
-	case b.at.Now.Before(*c.Wake) || in.N != c.Suspended || !b.at.Held.IsZero():
+	case b.Now.Before(*c.Wake) || in.N != c.Suspended || !b.Held.IsZero():
 		return add, ErrNotYet
 	case in.Same || c.Looked:
 		return in.same(add, b, c)
@@ -43,11 +43,11 @@ func (in Look) put(add additions, b basis) (additions, error) {
 		add.force = true
 		return addEvent(add, b, event.KindLooked, e), nil
 	}
-	if slices.Equal(e.Waits, c.Waits) || openRoom(b) < b.rules.Limits.Event {
+	if slices.Equal(e.Waits, c.Waits) || openRoom(b) < b.Limits.Event {
 		return in.same(add, b, c) // a log that fills up has the first of them
 	}
 	add = addEvent(add, b, event.KindLooked, e)
-	if b.f.Header.Phase == store.Live {
+	if b.Header.Phase == store.Live {
 		return add, nil
 	}
 	add.phase = store.Parked
@@ -57,10 +57,10 @@ func (in Look) put(add additions, b basis) (additions, error) {
 // same puts a look that has found nothing new. The status says now the news that it had left out,
 // because it had changed a moment ago.
 func (Look) same(add additions, b basis, c *fold.Call) (additions, error) {
-	switch stale, err := waitsStale(b, b.f.Pending()); {
+	switch stale, err := waitsStale(b, b.Pending()); {
 	case err != nil:
 		return add, err
-	case b.f.Header.Phase == store.Live && (stale || c.Looked):
+	case b.Header.Phase == store.Live && (stale || c.Looked):
 		return add, ErrNotYet // its turn continues
 	case c.Looked:
 		add.force = true
@@ -83,7 +83,7 @@ func Looks(f *fold.Fold, row *store.Due) *fold.Call {
 
 // tellWaits publishes the status of a parked task, if the wait is news.
 func tellWaits(add additions, b basis) additions {
-	pending := b.f.Pending()
+	pending := b.Pending()
 	if stale, err := waitsStale(b, pending); err != nil || !stale {
 		add.fail(err)
 		return add
@@ -96,13 +96,13 @@ const waitsText = "Waiting for a decision elsewhere; the result follows by itsel
 
 // present returns the message about pending approvals and about decisions elsewhere.
 func present(b basis, pending []*approval.Approval, waits []tool.Waiting, no *a2a.Message) (*a2a.Message, error) {
-	switch p, is := b.rules.Presenter.(task.WaitPresenter); {
+	switch p, is := b.Presenter.(task.WaitPresenter); {
 	case is && len(waits) > 0:
 		return p.Waiting(pending, waits, no)
 	case len(pending) == 0:
-		return b.rules.message(waitsText), nil
+		return b.message(waitsText), nil
 	}
-	return b.rules.Presenter.Question(pending, no)
+	return b.Presenter.Question(pending, no)
 }
 
 // statusPause is the least time between two statuses about decisions elsewhere.
@@ -111,11 +111,11 @@ const statusPause = time.Second
 // waitsStale reports whether the status is to say for which decisions elsewhere calls wait: it says
 // something else, and has not changed a moment ago.
 func waitsStale(b basis, pending []*approval.Approval) (bool, error) {
-	waits := b.f.Waits()
+	waits := b.Waits()
 	switch {
 	case len(waits) == 0:
-		return b.f.SaysCallsWaited(), nil
-	case (b.f.View.StatusMessage() != nil || b.f.WaitsAgain()) && b.at.Now.Sub(b.f.Header.StatusTime.Time()) < statusPause:
+		return b.SaysCallsWaited(), nil
+	case (b.View.StatusMessage() != nil || b.WaitsAgain()) && b.Now.Sub(b.Header.StatusTime.Time()) < statusPause:
 		return false, nil // the next look says it
 	}
 	q, err := questionAbout(b, pending, nil)
@@ -129,7 +129,7 @@ func waitsStale(b basis, pending []*approval.Approval) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return !slices.Equal(metadataOf(now), metadataOf(b.f.View.StatusMessage())), nil
+	return !slices.Equal(metadataOf(now), metadataOf(b.View.StatusMessage())), nil
 }
 
 // metadataOf returns the metadata of a message, which has all that its text says.

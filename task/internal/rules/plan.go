@@ -46,13 +46,13 @@ func (in Planned) put(add additions, b basis) (additions, error) {
 // completeSaid completes the text that the planner has published with the step that d is about
 // to add.
 func completeSaid(add additions, b basis, in *Planned) additions {
-	u := &event.ArtifactUpdate{ID: SaidID(b.f), Parts: json.RawMessage(event.Closing), Append: true, Last: true}
+	u := &event.ArtifactUpdate{ID: SaidID(b.Fold), Parts: json.RawMessage(event.Closing), Append: true, Last: true}
 	switch whole := event.TextPart(in.Whole); {
-	case !in.Said && (!in.Again || !b.f.View.MayHave(u.ID)):
+	case !in.Said && (!in.Again || !b.View.MayHave(u.ID)):
 		return add
 	case !in.Said: // the text of a plan that a crash has ended
 		u.Append = false
-	case in.Whole != "" && len(whole) <= b.rules.Limits.Content():
+	case in.Whole != "" && len(whole) <= b.Limits.Content():
 		u.Parts, u.Append = whole, false
 	}
 	return addArtifact(add, b, u)
@@ -105,13 +105,13 @@ func Prompt(ctx context.Context, r *Rules, f *fold.Fold, step int, with func(*ta
 // plan asks the planner for the next step, unless it has planned it to accept the message.
 func plan(b basis, accepted Lookup) (*task.Step, error) {
 	if first := accepted.first; first != nil {
-		return first, checkStep(first, b.rules.Limits.Calls)
+		return first, checkStep(first, b.Limits.Calls)
 	}
 	p, err := progress(b, accepted.tools)
 	if err != nil {
 		return nil, err
 	}
-	return b.rules.ask(b.at.Ctx, p)
+	return b.ask(b.Ctx, p)
 }
 
 // ask asks the planner for the next step, and checks it.
@@ -167,14 +167,14 @@ func textOf(m *a2a.Message) string {
 
 // progress returns the planner's view of the task, with tools, or, if nil, those that it has now.
 func progress(b basis, tools []tool.Tool) (*task.Progress, error) {
-	f := b.f
+	f := b.Fold
 	p := &task.Progress{Task: f.View.TaskID(), Context: f.View.ContextID(), Tools: tools}
 	var err error
 	if tools == nil {
-		if p.Tools, err = b.rules.listTools(readonly(b)); err != nil {
+		if p.Tools, err = b.listTools(readonly(b)); err != nil {
 			// A toolset that fails must not fail the task: only its tools are missing for
 			// now.
-			b.rules.report(Problem{Task: p.Task, What: "no tools can be listed", Err: err})
+			b.report(Problem{Task: p.Task, What: "no tools can be listed", Err: err})
 		}
 	}
 	for i := range f.Messages {
@@ -217,13 +217,13 @@ func addStep(add additions, b basis, s *task.Step) additions {
 		size += len(s.Calls[i].Args)
 	}
 	if room := openRoom(b); size > 0 && size > room {
-		return plannerFailed(add, b, fmt.Errorf("%w: step %d has %d bytes, and there is room for %d more", task.ErrLogFull, len(b.f.Steps)+1, size, max(room, 0)))
+		return plannerFailed(add, b, fmt.Errorf("%w: step %d has %d bytes, and there is room for %d more", task.ErrLogFull, len(b.Steps)+1, size, max(room, 0)))
 	}
 	var planned *event.StepPlanned // nil: the end, which its status says
 	if s.End == nil {
 		planned = plannedStep(b, s)
 		add = addEvent(add, b, event.KindPlanned, planned)
-		if b.f.Header.State == task.StateSubmitted || b.f.View.Says(heldText) {
+		if b.Header.State == task.StateSubmitted || b.View.Says(heldText) {
 			add = say(add, b, a2a.TaskStateWorking, nil)
 		}
 	}
@@ -264,8 +264,8 @@ func spend(add additions, b basis, tokens int) additions {
 	if tokens <= 0 {
 		return add
 	}
-	step := strconv.AppendInt(nil, int64(len(b.f.Steps)+1), 10)
-	day := task.SpentPrefix(b.f.Owner.Tenant, b.f.Owner.Subject, b.at.Now)
+	step := strconv.AppendInt(nil, int64(len(b.Steps)+1), 10)
+	day := task.SpentPrefix(b.Owner.Tenant, b.Owner.Subject, b.Now)
 	add.rows = append(add.rows, store.RowChange{
 		Kind: task.RowTokens, Key: step, IfRev: store.Any, Value: strconv.AppendInt(nil, int64(tokens), 10),
 		Index: []store.IndexKey{{Index: task.IndexSpent, Key: day}},
@@ -275,22 +275,22 @@ func spend(add additions, b basis, tokens int) additions {
 
 // plannedStep returns the event of a step.
 func plannedStep(b basis, s *task.Step) *event.StepPlanned {
-	planned := &event.StepPlanned{Step: len(b.f.Steps) + 1, State: s.State}
-	mark := b.f.Restored.Mark()
+	planned := &event.StepPlanned{Step: len(b.Steps) + 1, State: s.State}
+	mark := b.Restored.Mark()
 	for i, c := range s.Calls {
 		alias := c.Alias
-		if alias != "" && (mark != "" || !b.f.Takes(alias) || slices.ContainsFunc(planned.Calls, func(c event.PlannedCall) bool { return c.Alias == alias })) {
+		if alias != "" && (mark != "" || !b.Takes(alias) || slices.ContainsFunc(planned.Calls, func(c event.PlannedCall) bool { return c.Alias == alias })) {
 			alias = "" // it could be taken for another call, maybe one that a restoration has lost
 		}
 		call := event.PlannedCall{ID: approval.CallID(planned.Step, i+1, mark), Tool: c.Tool, Args: wellFormed(c.Args), Alias: alias}
-		call.Mask, call.MaskTask = b.rules.Policy.Mask(c.Tool)
+		call.Mask, call.MaskTask = b.Policy.Mask(c.Tool)
 		planned.Calls = append(planned.Calls, call)
 	}
 	if s.Ask != nil {
 		planned.Ask = &event.PlannedAsk{Auth: s.Ask.Auth}
 	}
 	if s.Wait > 0 {
-		until := b.at.Now.Add(max(s.Wait, time.Millisecond)).Truncate(time.Millisecond)
+		until := b.Now.Add(max(s.Wait, time.Millisecond)).Truncate(time.Millisecond)
 		planned.Until = &until
 	}
 	return planned

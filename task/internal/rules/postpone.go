@@ -42,7 +42,7 @@ func postpone(add additions, b basis, c *fold.Call, why error) additions {
 
 // retryAfter retries a call after a pause.
 func retryAfter(add additions, b basis, c *fold.Call, pause time.Duration, why string) additions {
-	now := b.at.Now.Truncate(time.Millisecond)
+	now := b.Now.Truncate(time.Millisecond)
 	e := &event.CallPostponed{Call: c.ID, N: c.Tries + 1, Why: why, Since: now, Until: now.Add(pause)}
 	if c.Since != nil {
 		e.Since = *c.Since
@@ -53,7 +53,7 @@ func retryAfter(add additions, b basis, c *fold.Call, pause time.Duration, why s
 		e.Why = ""
 	}
 	add = unretry(add, c)
-	if c.Wake != nil && !b.at.Now.Before(*c.Wake) {
+	if c.Wake != nil && !b.Now.Before(*c.Wake) {
 		add = unwake(add, c) // it has fired, and the next try replaces it
 	}
 	add = addEvent(add, b, event.KindPostponed, e)

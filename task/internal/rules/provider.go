@@ -29,12 +29,12 @@ type ProviderFailed struct {
 
 func (in ProviderFailed) put(add additions, b basis) (additions, error) {
 	if in.Fail != "" {
-		a := b.f.Approval(in.Approval)
+		a := b.Approval(in.Approval)
 		if a == nil || a.State != approval.Pending {
 			return add, ErrNoChange
 		}
 		add = supersede(add, b, a, in.Why)
-		return notRun(add, b, b.f.Call(a.Call), ending{outcome: task.OutcomeError, problem: in.Fail}), nil
+		return notRun(add, b, b.Call(a.Call), ending{outcome: task.OutcomeError, problem: in.Fail}), nil
 	}
 	add = openApproval(add, b, in.Approval, in.Why)
 	if add.blank() {
@@ -45,13 +45,13 @@ func (in ProviderFailed) put(add additions, b basis) (additions, error) {
 
 // openApproval ends the provider's exclusive time to decide an approval.
 func openApproval(add additions, b basis, id, why string) additions {
-	a := b.f.Approval(id)
+	a := b.Approval(id)
 	if a == nil || a.State != approval.Pending || a.Opened {
 		return add
 	}
 	add = addEvent(add, b, event.KindOpened, &event.ApprovalOpened{ID: id, Why: why})
-	if b.rules.offers(&a.Approval) {
-		add.due = append(add.due, removed(b.rules.silence(&a.Approval)))
+	if b.offers(&a.Approval) {
+		add.due = append(add.due, removed(b.silence(&a.Approval)))
 	}
 	return tellParked(add, b)
 }

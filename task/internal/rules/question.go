@@ -24,12 +24,12 @@ type question struct {
 // questionAbout returns the question about pending approvals, with the decisions elsewhere for which calls
 // wait, unless that is too large; no is a message that was no answer, or nil.
 func questionAbout(b basis, pending []*approval.Approval, no *a2a.Message) (*question, error) {
-	waits := b.f.Waits()
+	waits := b.Waits()
 	q, err := questionWith(b, pending, waits, no)
 	if err != nil || len(waits) == 0 {
 		return q, err
 	}
-	if size, err := q.size(); err != nil || size > b.rules.Limits.Content() {
+	if size, err := q.size(); err != nil || size > b.Limits.Content() {
 		return questionWith(b, pending, nil, no)
 	}
 	return q, nil
@@ -41,7 +41,7 @@ func questionWith(b basis, pending []*approval.Approval, waits []tool.Waiting, n
 		return nil, fmt.Errorf("present approvals: %w", err)
 	}
 	all := make([]*approval.Approval, len(pending))
-	keeps := b.f.KeepsTask()
+	keeps := b.KeepsTask()
 	hides := keeps && (no != nil || len(waits) > 0)
 	for i, a := range pending {
 		all[i] = a.For(sight.Of(sight.Overseer, sight.Task))
@@ -95,7 +95,7 @@ func tellVotes(add additions, b basis, state a2a.TaskState, pending []*approval.
 		add.fail(err)
 		return add
 	}
-	if size, err := q.size(); err != nil || size <= maxRepeated || state != b.f.View.State() {
+	if size, err := q.size(); err != nil || size <= maxRepeated || state != b.View.State() {
 		return publish(add, b, state, *q, nil /* own */)
 	}
 	for i := range add.events {
@@ -103,17 +103,17 @@ func tellVotes(add additions, b basis, state a2a.TaskState, pending []*approval.
 		if add.events[i].Kind != event.KindVoted || json.Unmarshal(add.events[i].Data, &vote) != nil {
 			continue
 		}
-		a := b.f.Approval(vote.ID)
+		a := b.Approval(vote.ID)
 		t := a.Tally()
 		raw, err := event.EncodeValue(map[string]any{task.ProgressKey: map[string]any{"callId": a.Call, "tool": a.Tool, "done": t.Have, "total": t.Need, "message": "Votes: " + t.String()}})
 		if err != nil {
 			add.fail(fmt.Errorf("encode votes: %w", err))
 			return add
 		}
-		metadata, start := view.MergeMetadata(b.rules.metadata(), raw), len(add.buf)
-		add.buf = event.AppendStatusUpdate(add.buf, b.f.View.IDs(), b.f.View.State(), b.at.millis(), nil /* message */, metadata)
+		metadata, start := view.MergeMetadata(b.metadata(), raw), len(add.buf)
+		add.buf = event.AppendStatusUpdate(add.buf, b.View.IDs(), b.View.State(), b.millis(), nil /* message */, metadata)
 		add = addPublic(add, b, event.KindProgress, start)
-		b.f.View.AddProgress(metadata)
+		b.View.AddProgress(metadata)
 	}
 	return add
 }
@@ -122,7 +122,7 @@ func tellVotes(add additions, b basis, state a2a.TaskState, pending []*approval.
 // present.
 func tell(add additions, b basis, state a2a.TaskState, pending []*approval.Approval, text string) additions {
 	switch {
-	case len(pending)+len(b.f.Waits()) > 0:
+	case len(pending)+len(b.Waits()) > 0:
 		q, err := questionAbout(b, pending, nil)
 		if err != nil {
 			add.fail(err)
@@ -133,18 +133,18 @@ func tell(add additions, b basis, state a2a.TaskState, pending []*approval.Appro
 		}
 		return publish(add, b, state, *q, nil /* own */)
 	case text != "":
-		return say(add, b, state, b.rules.message(text))
+		return say(add, b, state, b.message(text))
 	}
 	return say(add, b, state, nil)
 }
 
 // tellParked publishes what a parked task waits for; a running turn does so itself.
 func tellParked(add additions, b basis) additions {
-	if b.f.Header.Phase != store.Parked {
+	if b.Header.Phase != store.Parked {
 		return add
 	}
 	add.phase = store.Parked
-	return tell(add, b, waitingState(b, b.f.Pending()), b.f.Pending(), "")
+	return tell(add, b, waitingState(b, b.Pending()), b.Pending(), "")
 }
 
 // askMore asks again about everything that is pending, because a message was no answer.
@@ -162,7 +162,7 @@ func askMore(add additions, b basis, pending []*approval.Approval, no *a2a.Messa
 func waitingState(b basis, pending []*approval.Approval) a2a.TaskState {
 	left := true
 	for _, a := range pending {
-		left = left && b.rules.offers(a) && !b.f.Approval(a.ID).Opened && b.at.Now.Before(a.Asked.Add(b.rules.providerWait(a)))
+		left = left && b.offers(a) && !b.Approval(a.ID).Opened && b.Now.Before(a.Asked.Add(b.providerWait(a)))
 	}
 	switch state := approval.Interrupting(pending); {
 	case left || state == approval.WaitsWorking:

@@ -69,8 +69,8 @@ func inTask(m *a2a.Message, raw []byte, v *view.View) (*a2a.Message, json.RawMes
 }
 
 func (in *FollowUp) put(add additions, b basis) (additions, error) {
-	in.Before = b.f.Header.Seq
-	if store.Owner(in.By.Tenant, in.By.Subject) != b.f.Header.Owner { // authenticated again
+	in.Before = b.Header.Seq
+	if store.Owner(in.By.Tenant, in.By.Subject) != b.Header.Owner { // authenticated again
 		return add, task.ErrTaskNotFound
 	}
 	if in.Webhook == nil {
@@ -93,18 +93,18 @@ func (in *FollowUp) Decides() bool { return len(in.answers) > 0 }
 
 // receive is put without the webhook.
 func (in *FollowUp) receive(add additions, b basis) (_ additions, err error) {
-	id := b.f.Header.Task
-	if c := in.Message.ContextID; c != "" && c != b.f.View.ContextID() {
+	id := b.Header.Task
+	if c := in.Message.ContextID; c != "" && c != b.View.ContextID() {
 		return add, task.Invalid("message.contextId", "is not the context of task %s", id)
 	}
 	hash := MessageHash(in.By, in.JSON)
-	if !b.rules.NoIdempotency && b.f.Seen(hash) {
+	if !b.NoIdempotency && b.Seen(hash) {
 		return add, ErrDuplicate
 	}
-	kept, raw := inTask(in.Message, in.JSON, b.f.View)
+	kept, raw := inTask(in.Message, in.JSON, b.View)
 	received := &event.MessageReceived{Message: raw, Hash: hex.EncodeToString(hash[:]), By: in.By}
 	if !in.read {
-		calls, err := b.rules.Presenter.Cancels(kept)
+		calls, err := b.Presenter.Cancels(kept)
 		if err != nil {
 			return add, err
 		}
@@ -114,15 +114,15 @@ func (in *FollowUp) receive(add additions, b basis) (_ additions, err error) {
 			}
 			return cancelCalls(add, b, in.By, approval.ViaA2A, calls, received)
 		}
-		answers, err := b.rules.Presenter.Answers(kept, b.f.AllApprovals())
+		answers, err := b.Presenter.Answers(kept, b.AllApprovals())
 		if err != nil {
 			return add, err
 		}
 		in.read, in.answers = true, answers
 	}
 	wrong, coded := wrongCodes(b, in.answers)
-	waits := b.f.Header.Phase == store.Parked || b.f.WaitsMeanwhile()
-	state := &task.StateError{Task: id, State: b.f.View.State(), Ended: Ended(b.f)}
+	waits := b.Header.Phase == store.Parked || b.WaitsMeanwhile()
+	state := &task.StateError{Task: id, State: b.View.State(), Ended: Ended(b.Fold)}
 	if coded {
 		// A code is accepted only where a wrong code could be counted.
 		if !waits {
@@ -138,10 +138,10 @@ func (in *FollowUp) receive(add additions, b basis) (_ additions, err error) {
 	if err := in.maySend(); err != nil {
 		return add, err
 	}
-	pending := b.f.Pending()
-	step := b.f.Step()
+	pending := b.Pending()
+	step := b.Step()
 	switch {
-	case len(pending)+len(b.f.Waits()) > 0 && !slices.ContainsFunc(pending, func(a *approval.Approval) bool { return !a.Away() }):
+	case len(pending)+len(b.Waits()) > 0 && !slices.ContainsFunc(pending, func(a *approval.Approval) bool { return !a.Away() }):
 		return in.remark(add, b, pending, received)
 	case !waits:
 		return add, state
@@ -154,15 +154,15 @@ func (in *FollowUp) receive(add additions, b basis) (_ additions, err error) {
 			return add, err
 		}
 		for _, id := range wrong {
-			add = putApproval(add, b, b.f.Approval(id))
+			add = putApproval(add, b, b.Approval(id))
 		}
-		if b.f.Header.Phase == store.Parked {
+		if b.Header.Phase == store.Parked {
 			add.phase = store.Parked
 		}
 		return askMore(add, b, pending, kept), nil
 	case step != nil && step.Ask != nil && !step.Done:
-		if !b.at.Held.IsZero() {
-			return add, &HeldError{b.at.Held}
+		if !b.Held.IsZero() {
+			return add, &HeldError{b.Held}
 		}
 		if err := stores(b, raw); err != nil {
 			return add, err
@@ -171,7 +171,7 @@ func (in *FollowUp) receive(add additions, b basis) (_ additions, err error) {
 		if add, err = addMessage(add, b, received); err != nil {
 			return add, err
 		}
-		b.f.Messages[len(b.f.Messages)-1].Decoded = kept
+		b.Messages[len(b.Messages)-1].Decoded = kept
 		return add, nil
 	}
 	return add, state // it waits for a timer
@@ -196,7 +196,7 @@ func (in *FollowUp) remark(add additions, b basis, pending []*approval.Approval,
 		if len(pending) > 0 {
 			decides, by = pending[0], pending[0].Awaited()
 		} else {
-			w := b.f.Waits()[0]
+			w := b.Waits()[0]
 			decides, by = &approval.Approval{ID: w.ID}, fmt.Sprintf("%s, at the agent %s,", cmp.Or(w.WaitsFor, "another person"), w.Agent)
 		}
 		return add, approval.NotAllowed(decides, fmt.Sprintf("%s decides it, not this conversation, so that a word to %s it does not count; the result follows by itself", by, word.Type))
@@ -204,7 +204,7 @@ func (in *FollowUp) remark(add additions, b basis, pending []*approval.Approval,
 	if err := stores(b, received.Message); err != nil {
 		return add, err
 	}
-	if b.f.Header.Phase == store.Parked {
+	if b.Header.Phase == store.Parked {
 		add.phase = store.Parked
 	}
 	received.For = event.ForRemark

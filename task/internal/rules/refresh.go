@@ -9,7 +9,6 @@ import (
 	"a2a-server/auth"
 	"a2a-server/internal/visible"
 	"a2a-server/store"
-	"a2a-server/task"
 	"a2a-server/task/internal/fold"
 )
 
@@ -22,8 +21,8 @@ type Refresh struct {
 }
 
 func (in Refresh) put(add additions, b basis) (additions, error) {
-	for _, a := range b.f.Pending() {
-		p := b.f.Approval(a.ID)
+	for _, a := range b.Pending() {
+		p := b.Approval(a.ID)
 		switch {
 		case p.State != approval.Pending: // superseded with an approval before it
 		case expires(b, p):
@@ -52,7 +51,7 @@ func (in Refresh) put(add additions, b basis) (additions, error) {
 // replace supersedes an approval that is outdated, and checks the arguments and the policy again. The
 // question of a tool is asked again by the tool, which is entered without an answer.
 func replace(add additions, b basis, a *fold.Approval, l look) additions {
-	c, why := b.f.Call(a.Call), "another version of the server has asked it"
+	c, why := b.Call(a.Call), "another version of the server has asked it"
 	if gone := withdrawn(b, &a.Approval); gone != "" {
 		why = gone
 	}
@@ -66,7 +65,7 @@ func replace(add additions, b basis, a *fold.Approval, l look) additions {
 	if a.Kind == approval.KindOutcome {
 		x := validated(b, c, l)
 		if x.invalid != nil {
-			return notRun(add, b, c, ending{outcome: task.OutcomeInvalid, problem: x.invalid.Error()})
+			return endInvalid(add, b, c, x.invalid)
 		}
 		x.changed, x.supersedes = l.differs(&a.Approval), a.ID
 		return askOutcome(add, b, c, &x)
@@ -74,7 +73,7 @@ func replace(add additions, b basis, a *fold.Approval, l look) additions {
 	x := examine(b, c, l, c.Args, false /* open */)
 	switch {
 	case x.invalid != nil:
-		return notRun(add, b, c, ending{outcome: task.OutcomeInvalid, problem: x.invalid.Error()})
+		return endInvalid(add, b, c, x.invalid)
 	case x.verdict.Action == approval.ActionDeny:
 		return deny(add, b, c, &x)
 	}
@@ -85,7 +84,7 @@ func replace(add additions, b basis, a *fold.Approval, l look) additions {
 // does not fail. Everything else that is denied stays pending, and is stopped when it would run: a
 // condition that fails may be a mistake, and what has run is better asked about.
 func endDenied(add additions, b basis, a *fold.Approval, l look) additions {
-	c := b.f.Call(a.Call)
+	c := b.Call(a.Call)
 	if a.Kind != approval.KindCall || c.Attempt > 0 || c.Cause != "" {
 		return add
 	}
@@ -94,14 +93,14 @@ func endDenied(add additions, b basis, a *fold.Approval, l look) additions {
 		return add // a call that is invalid ends when it would run
 	}
 	why := fmt.Sprintf("the gate %s does not allow this call any more", visible.Quote(x.verdict.Terms.Gate, 80)) // without its hint, which may have arguments
-	add = resolve(add, b, a, approval.Canceled, approval.Resolution{Via: approval.ViaPolicy, At: b.at.Now, Reason: why})
+	add = resolve(add, b, a, approval.Canceled, approval.Resolution{Via: approval.ViaPolicy, At: b.Now, Reason: why})
 	return deny(add, b, c, &x)
 }
 
 // outdated reports whether an approval has to be asked again before it is decided: its tool is another,
 // its digest is not that of what it shows, or it has a vote that does not count any more.
 func outdated(b basis, a *approval.Approval, l *look) bool {
-	return l.differs(a) || !a.IsBound(b.f.Restored.IDs()...) || withdrawn(b, a) != ""
+	return l.differs(a) || !a.IsBound(b.Restored.IDs()...) || withdrawn(b, a) != ""
 }
 
 // withdrawn says which vote for the call of a pending approval does not count any more, and why: the credential
@@ -113,7 +112,7 @@ func withdrawn(b basis, a *approval.Approval) string {
 		gone, is := errors.AsType[*auth.WithdrawnError](err)
 		switch {
 		case v.Digest != a.Digest:
-		case a.Terms.FourEyes && b.rules.People.Also(b.f.Sender()).Shares(b.rules.People.Also(v.By)):
+		case a.Terms.FourEyes && b.People.Also(b.Sender()).Shares(b.People.Also(v.By)):
 			return visible.Clip(v.By.Subject, 128) + " has voted, and is a party to a message of the task"
 		case err == nil || is && gone.Unseen:
 		case is:
@@ -129,20 +128,20 @@ func withdrawn(b basis, a *approval.Approval) string {
 // abandoned reports whether a pending approval holds a call that does not wait in this
 // process: its process has died, and the answer would not arrive.
 func abandoned(b basis, a *approval.Approval) bool {
-	return a.Held && a.State == approval.Pending && (b.at.Holds == nil || !b.at.Holds(a.ID))
+	return a.Held && a.State == approval.Pending && (b.At.Holds == nil || !b.At.Holds(a.ID))
 }
 
 // expires reports whether an approval is overdue. A question of a running call whose expiry
 // would cancel the task does not expire unless it holds the call: the call may no longer need
 // the answer.
 func expires(b basis, a *fold.Approval) bool {
-	if c := b.f.Call(a.Call); a.Ask != "" && !a.Held && a.Terms.OnExpiry == approval.ExpiryCancels && c != nil && c.State == fold.CallRunning {
+	if c := b.Call(a.Call); a.Ask != "" && !a.Held && a.Terms.OnExpiry == approval.ExpiryCancels && c != nil && c.State == fold.CallRunning {
 		return false
 	}
-	return approval.Overdue(&a.Approval, b.at.Now)
+	return approval.Overdue(&a.Approval, b.Now)
 }
 
 // overdue reports whether a pending approval is overdue.
 func overdue(b basis) bool {
-	return slices.ContainsFunc(b.f.Approvals, func(a *fold.Approval) bool { return a.State == approval.Pending && expires(b, a) })
+	return slices.ContainsFunc(b.Approvals, func(a *fold.Approval) bool { return a.State == approval.Pending && expires(b, a) })
 }

@@ -26,16 +26,16 @@ func (in Restored) put(add additions, b basis) (additions, error) {
 			return add, err
 		}
 		add = drop(add, in.Rows[i])
-		if !b.f.Restored.Has(r.ID) {
+		if !b.Restored.Has(r.ID) {
 			missing = append(missing, r)
 		}
 	}
-	if b.f.Unsettled = false; len(missing) == 0 || b.f.Header.Phase == store.Final {
+	if b.Unsettled = false; len(missing) == 0 || b.Header.Phase == store.Final {
 		return add, nil
 	}
 	add.settles = true // it does not wait for room
 	var open []*fold.Call
-	if s := b.f.Step(); s != nil {
+	if s := b.Step(); s != nil {
 		for _, c := range s.Progress {
 			if c.State != fold.CallDone {
 				open = append(open, c)
@@ -44,15 +44,15 @@ func (in Restored) put(add additions, b basis) (additions, error) {
 			}
 		}
 	}
-	if b.f.Header.Phase == store.Parked && len(open) == 0 {
+	if b.Header.Phase == store.Parked && len(open) == 0 {
 		add.phase = store.Parked // it waits for a message or a time, as before
 	}
 	for i := range missing {
 		add = addEvent(add, b, event.KindRestored, &event.TaskRestored{ID: missing[i].ID, Moment: missing[i].Moment})
 	}
-	add = resolveAll(add, b, nil, approval.Superseded, approval.Resolution{Via: approval.ViaSystem, At: b.at.Now, Reason: "the server was restored from a backup of " + backupMoment(b)})
+	add = resolveAll(add, b, nil, approval.Superseded, approval.Resolution{Via: approval.ViaSystem, At: b.Now, Reason: "the server was restored from a backup of " + backupMoment(b)})
 	for _, c := range open {
-		if c.Attempt == 0 || fold.Settled(b.f, c) {
+		if c.Attempt == 0 || fold.Settled(b.Fold, c) {
 			continue
 		}
 		add = unknown(add, b, c, event.CauseRestored, fmt.Sprintf("it was started before the server was restored from a backup of %s", backupMoment(b)))
@@ -62,7 +62,7 @@ func (in Restored) put(add additions, b basis) (additions, error) {
 
 // backupMoment returns the moment of the newest backup from which the task was restored.
 func backupMoment(b basis) string {
-	return b.f.Restored[len(b.f.Restored)-1].Moment.UTC().Format(time.RFC3339)
+	return b.Restored[len(b.Restored)-1].Moment.UTC().Format(time.RFC3339)
 }
 
 // mustAsk reports whether a call without a granted approval needs one. A call that was planned
@@ -90,7 +90,7 @@ func sinceBackup(b basis, c *fold.Call) string {
 	if !c.Restored {
 		return ""
 	}
-	before := b.f.Newest(func(a *fold.Approval) bool { return a.Call == c.ID && a.Void })
+	before := b.Newest(func(a *fold.Approval) bool { return a.Call == c.ID && a.Void })
 	if before != nil && before.State == approval.Superseded {
 		return fmt.Sprintf("It may have been decided after %s, the moment of the backup from which the server was restored, and may have run since.", backupMoment(b))
 	}

@@ -99,9 +99,9 @@ func (at *At) millis() store.Millis { return store.MillisOf(at.Now) }
 // basis is what rules decide from, and cannot add to: the rules in force, the time and environment, and the
 // task with everything that has been added to the batch.
 type basis struct {
-	rules *Rules
-	at    *At
-	f     *fold.Fold
+	*Rules
+	*At
+	*fold.Fold
 }
 
 // PanicError means that code supplied by the application has panicked. The panic value is
@@ -137,7 +137,7 @@ func (r *Rules) report(t Problem) {
 
 // problem reports a problem of the task.
 func problem(b basis, what string, err error) {
-	b.rules.report(Problem{Task: b.f.View.TaskID(), What: what, Err: err})
+	b.report(Problem{Task: b.View.TaskID(), What: what, Err: err})
 }
 
 func (r *Rules) decider(by auth.Principal, via string) approval.Decider {

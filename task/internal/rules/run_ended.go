@@ -45,7 +45,7 @@ type RunEnded struct {
 }
 
 func (in RunEnded) put(add additions, b basis) (additions, error) {
-	c := b.f.Call(in.Entry.Call)
+	c := b.Call(in.Entry.Call)
 	if c == nil || c.State != fold.CallRunning {
 		return add, fmt.Errorf("call %s has an outcome and is not running", in.Entry.Call)
 	}
@@ -64,7 +64,7 @@ func (in RunEnded) put(add additions, b basis) (additions, error) {
 		}
 	}
 	add, unmarked := addChunks(add, b, in.Last, complete)
-	tooMuch := fold.RefusedState(b.f, in.Delta)
+	tooMuch := fold.RefusedState(b.Fold, in.Delta)
 	if tooMuch != "" {
 		in.Delta = nil
 	}
@@ -86,7 +86,7 @@ func (in RunEnded) put(add additions, b basis) (additions, error) {
 	case in.Stop: // also when a hook has made a result of the error
 		add = stopWork(add, b, c, &in)
 	}
-	e, limit := ending{outcome: task.OutcomeError, delta: in.Delta, actions: in.Actions}, b.rules.Limits.Result()
+	e, limit := ending{outcome: task.OutcomeError, delta: in.Delta, actions: in.Actions}, b.Limits.Result()
 	switch {
 	case in.Err != nil:
 		if e.problem = in.Err.Error(); in.Rejected {
@@ -108,7 +108,7 @@ func (in RunEnded) put(add additions, b basis) (additions, error) {
 	case in.Chunks == 0 || in.Replace:
 		parts := in.Parts
 		if parts == nil {
-			parts = event.ResultParts(in.Result, limit, b.rules.Presenter.Imitates)
+			parts = event.ResultParts(in.Result, limit, b.Presenter.Imitates)
 		}
 		add = addArtifact(add, b, &event.ArtifactUpdate{ID: c.ID, Name: c.Tool, Parts: parts, Last: true})
 	case whole != nil:
@@ -130,7 +130,7 @@ func wholeText(b basis, in *RunEnded) json.RawMessage {
 		return nil
 	}
 	part := event.TextPart(in.Whole)
-	if len(part) > b.rules.Limits.Result() {
+	if len(part) > b.Limits.Result() {
 		return nil
 	}
 	return part
@@ -139,20 +139,20 @@ func wholeText(b basis, in *RunEnded) json.RawMessage {
 // addChunks adds the last chunks of a run. The last chunk of each artifact in complete is marked
 // as such, if it is among them; chunks returns the ids of the other artifacts.
 func addChunks(add additions, b basis, chunks []output.RunEvent, complete []string) (_ additions, unmarked []string) {
-	chunks = b.f.Publishable(slices.Clone(chunks)) // they are put again if the batch conflicts
+	chunks = b.Publishable(slices.Clone(chunks)) // they are put again if the batch conflicts
 	for i := len(chunks) - 1; i >= 0 && len(complete) > 0; i-- {
 		k := &chunks[i]
 		if at := slices.Index(complete, k.Update.ID); at >= 0 {
 			complete = slices.Delete(complete, at, at+1)
 			k.Update.Last = true
-			k.Event.Data = event.EncodeArtifact(b.f.View.IDs(), &k.Update)
+			k.Event.Data = event.EncodeArtifact(b.View.IDs(), &k.Update)
 		}
 	}
 	add.events = slices.Grow(add.events, len(chunks))
 	for i := range chunks {
 		add.events = append(add.events, chunks[i].Event)
 	}
-	b.f.Publish(chunks)
+	b.Publish(chunks)
 	return add, complete
 }
 
@@ -226,12 +226,12 @@ type LateResult struct {
 }
 
 func (in LateResult) put(add additions, b basis) (additions, error) {
-	c := b.f.Call(in.Entry.Call)
+	c := b.Call(in.Entry.Call)
 	if c == nil {
 		return add, ErrNoChange // its start was never durable
 	}
 	add.quiet = true
-	if in.Stop != nil && b.f.Header.Phase == store.Final {
+	if in.Stop != nil && b.Header.Phase == store.Final {
 		add = stopChild(add, b, c, ChildCancel{State: in.Stop})
 	}
 	e := &event.CallLate{Call: c.ID, Result: in.Result}
@@ -242,7 +242,7 @@ func (in LateResult) put(add additions, b basis) (additions, error) {
 		}
 		e.Error = visible.Shorten(says, fold.MaxProblem)
 	}
-	if len(e.Result) > min(logRoom(b), b.rules.Limits.Result()) {
+	if len(e.Result) > min(logRoom(b), b.Limits.Result()) {
 		e.Error = fmt.Sprintf("the result of %d bytes does not fit into the task's log", len(e.Result))
 		e.Result = nil
 	}

@@ -17,10 +17,10 @@ import (
 func begin(add additions, b basis, state a2a.TaskState) additions {
 	add = move(add, b, state)
 	start := len(add.buf)
-	metadata := b.rules.metadata()
-	add.buf = event.AppendTask(add.buf, b.f.View.IDs(), state, b.at.millis(), metadata)
+	metadata := b.metadata()
+	add.buf = event.AppendTask(add.buf, b.View.IDs(), state, b.millis(), metadata)
 	add = addPublic(add, b, event.KindTask, start)
-	b.f.View.Begin(&event.StatusUpdate{State: state, At: b.at.millis(), Metadata: metadata})
+	b.View.Begin(&event.StatusUpdate{State: state, At: b.millis(), Metadata: metadata})
 	return add
 }
 
@@ -43,7 +43,7 @@ func publish(add additions, b basis, state a2a.TaskState, q question, own map[st
 		add.fail(err)
 		return add
 	}
-	metadata := b.rules.metadata()
+	metadata := b.metadata()
 	if len(own) > 0 {
 		raw, err := json.Marshal(own)
 		if err != nil {
@@ -53,7 +53,7 @@ func publish(add additions, b basis, state a2a.TaskState, q question, own map[st
 		metadata = view.MergeMetadata(raw, metadata)
 	}
 	form := func(dst []byte, raw json.RawMessage) []byte {
-		return event.AppendStatusUpdate(dst, b.f.View.IDs(), state, b.at.millis(), raw, metadata)
+		return event.AppendStatusUpdate(dst, b.View.IDs(), state, b.millis(), raw, metadata)
 	}
 	start, kind := len(add.buf), event.KindStatus
 	if masked == nil {
@@ -62,7 +62,7 @@ func publish(add additions, b basis, state a2a.TaskState, q question, own map[st
 		add.buf, kind = event.AppendForms(add.buf, event.Forms{Whole: form(nil, whole), Masked: form(nil, masked)}), event.KindMasked
 	}
 	add = addPublic(add, b, kind, start)
-	b.f.View.SetStatus(state, b.at.millis(), whole, masked, metadata)
+	b.View.SetStatus(state, b.millis(), whole, masked, metadata)
 	return add
 }
 
@@ -71,7 +71,7 @@ func encodeStatus(b basis, m *a2a.Message) (json.RawMessage, error) {
 	if m == nil {
 		return nil, nil
 	}
-	m.TaskID, m.ContextID = a2a.TaskID(b.f.View.IDs().Task), b.f.View.IDs().Context
+	m.TaskID, m.ContextID = a2a.TaskID(b.View.IDs().Task), b.View.IDs().Context
 	raw, err := event.EncodeMessage(m)
 	if err != nil {
 		return nil, fmt.Errorf("encode status message: %w", err)
@@ -86,19 +86,19 @@ func move(add additions, b basis, state a2a.TaskState) additions {
 		add.fail(err)
 		return add
 	}
-	if from := b.f.Header.State; !task.MayMove(from, to) {
-		add.fail(fmt.Errorf("task %s cannot go from %s to %s", b.f.Header.Task, task.StateName(from), state))
+	if from := b.Header.State; !task.MayMove(from, to) {
+		add.fail(fmt.Errorf("task %s cannot go from %s to %s", b.Header.Task, task.StateName(from), state))
 		return add
 	}
-	b.f.Header.State, b.f.Header.StatusTime = to, b.at.millis()
-	add.status = store.Status{State: to, Time: b.at.millis()}
+	b.Header.State, b.Header.StatusTime = to, b.millis()
+	add.status = store.Status{State: to, Time: b.millis()}
 	return add
 }
 
 // endTask ends the task. state must be terminal.
 func endTask(add additions, b basis, state a2a.TaskState, message *a2a.Message) additions {
 	if !state.Terminal() {
-		add.fail(fmt.Errorf("task %s cannot end in %s, which is not a final state", b.f.Header.Task, state))
+		add.fail(fmt.Errorf("task %s cannot end in %s, which is not a final state", b.Header.Task, state))
 		return add
 	}
 	add.phase = store.Final
@@ -110,26 +110,26 @@ func goLive(add additions, b basis) additions {
 		return add
 	}
 	add.phase = store.Live
-	if s := b.f.Header.State; s != task.StateSubmitted && s != task.StateWorking && !b.f.WaitsMeanwhile() || b.f.SaysItWaited() {
+	if s := b.Header.State; s != task.StateSubmitted && s != task.StateWorking && !b.WaitsMeanwhile() || b.SaysItWaited() {
 		return say(add, b, a2a.TaskStateWorking, nil)
 	}
 	return add
 }
 
 func keepLive(add additions, b basis) additions {
-	if add.phase != 0 || b.f.Header.Phase != store.Live || len(add.resolved) == 0 || !b.f.SaysItWaits() && !b.f.SaysItWaited() {
+	if add.phase != 0 || b.Header.Phase != store.Live || len(add.resolved) == 0 || !b.SaysItWaits() && !b.SaysItWaited() {
 		return add
 	}
 	return say(add, b, a2a.TaskStateWorking, nil)
 }
 
 func sayWorking(add additions, b basis) additions {
-	switch state := b.f.Header.State; {
-	case add.phase == store.Final, b.at.Held.IsZero() && add.blank() && state != task.StateSubmitted:
+	switch state := b.Header.State; {
+	case add.phase == store.Final, b.Held.IsZero() && add.blank() && state != task.StateSubmitted:
 		return add
-	case !b.at.Held.IsZero():
+	case !b.Held.IsZero():
 		return sayHeld(add, b)
-	case state == task.StateWorking && !b.f.SaysItWaited():
+	case state == task.StateWorking && !b.SaysItWaited():
 		return add
 	}
 	return say(add, b, a2a.TaskStateWorking, nil)
@@ -152,17 +152,17 @@ const queuedText = "The task waits for its turn: the server is running as many t
 const queuedRoom = 2 << 10
 
 func (Queued) put(add additions, b basis) (additions, error) {
-	if b.f.Header.Phase != store.Live {
+	if b.Header.Phase != store.Live {
 		return add, ErrNoChange
 	}
-	pending, room := b.f.Pending(), queuedRoom
+	pending, room := b.Pending(), queuedRoom
 	if len(pending) > 0 {
-		room += b.rules.Limits.Event
+		room += b.Limits.Event
 	}
 	if openRoom(b) < room {
 		return add, ErrNoChange
 	}
-	switch b.f.Header.State { //nolint:exhaustive // the others do not wait for a turn
+	switch b.Header.State { //nolint:exhaustive // the others do not wait for a turn
 	case task.StateSubmitted:
 		return tell(add, b, a2a.TaskStateSubmitted, pending, queuedText), nil
 	case task.StateWorking:
@@ -176,8 +176,8 @@ const heldText = "The server was restored from a backup of "
 
 // sayHeld says, once, that the planner waits for the operator.
 func sayHeld(add additions, b basis) additions {
-	if b.f.View.Says(heldText) || openRoom(b) < queuedRoom {
+	if b.View.Says(heldText) || openRoom(b) < queuedRoom {
 		return add
 	}
-	return say(add, b, a2a.TaskStateWorking, b.rules.message(heldText+b.at.Held.UTC().Format(time.RFC3339)+" and waits for its operator: a2a-server store resume."))
+	return say(add, b, a2a.TaskStateWorking, b.message(heldText+b.Held.UTC().Format(time.RFC3339)+" and waits for its operator: a2a-server store resume."))
 }

@@ -17,7 +17,7 @@ func termsOf(b basis, c *fold.Call, x *examined) approval.Terms {
 	if now := examine(b, c, x.look, c.Args, false /* open */); now.verdict.Action == approval.ActionAsk {
 		return now.verdict.Terms
 	}
-	return b.rules.Policy.AskTerms()
+	return b.Policy.AskTerms()
 }
 
 // askTerms returns the terms of a question of a running tool. What authorizes, and what may repeat
@@ -25,7 +25,7 @@ func termsOf(b basis, c *fold.Call, x *examined) approval.Terms {
 // allowed decisions, which were chosen for the call, are the defaults for questions. Every question has the risk and the
 // names of its call.
 func askTerms(b basis, c *fold.Call, x *examined, q *tool.Question) approval.Terms {
-	own := b.rules.Policy.AskTerms()
+	own := b.Policy.AskTerms()
 	terms := termsOf(b, c, x)
 	if !q.Kind.Authorizes() {
 		if of := approvalOf(b, c); of != nil {

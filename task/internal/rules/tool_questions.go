@@ -140,12 +140,12 @@ func reuse(add additions, b basis, c *fold.Call, asks []ToolQuestion, asked []*a
 	kept := make([]*fold.Approval, len(asks))
 	stays := map[string]bool{}
 	for i, q := range asks {
-		if a := b.f.Open(c, q.ID); a != nil && sameQuestion(&a.Approval, asked[i]) {
+		if a := b.Open(c, q.ID); a != nil && sameQuestion(&a.Approval, asked[i]) {
 			kept[i], stays[a.ID] = a, true
 		}
 	}
 	for _, o := range c.Open {
-		if a := b.f.Approval(o.Approval); a != nil && a.State == approval.Pending && !stays[a.ID] {
+		if a := b.Approval(o.Approval); a != nil && a.State == approval.Pending && !stays[a.ID] {
 			add = supersede(add, b, a, "the tool does not ask this any longer")
 		}
 	}

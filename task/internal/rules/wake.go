@@ -15,7 +15,7 @@ type Wake struct{ Row store.Due }
 
 func (in Wake) put(add additions, b basis) (additions, error) {
 	key := string(in.Row.Key)
-	s := b.f.Step()
+	s := b.Step()
 	if s == nil {
 		return drop(add, in.Row), nil
 	}
@@ -29,13 +29,13 @@ func (in Wake) put(add additions, b basis) (additions, error) {
 		if !mine {
 			continue
 		}
-		if b.at.Now.Before(in.Row.Time.Time()) || !b.at.Held.IsZero() && !c.Restored {
+		if b.Now.Before(in.Row.Time.Time()) || !b.Held.IsZero() && !c.Restored {
 			return add, ErrNotYet
 		}
 		if waits(b, c) {
 			return drop(add, in.Row), nil // the next try of a call that cannot be entered checks it
 		}
-		if b.f.Header.Phase == store.Live {
+		if b.Header.Phase == store.Live {
 			return add, ErrNotYet // its turn continues, and removes the row in the same batch
 		}
 		add.force = true

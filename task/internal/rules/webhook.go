@@ -27,7 +27,7 @@ type SetWebhook struct {
 
 func (in *SetWebhook) put(add additions, b basis) (additions, error) {
 	add.quiet = true
-	return setWebhook(add, b, in, b.f.Header.Seq)
+	return setWebhook(add, b, in, b.Header.Seq)
 }
 
 // setWebhook sets a webhook that is notified of the events after start, or, if it replaces a
@@ -35,15 +35,15 @@ func (in *SetWebhook) put(add additions, b basis) (additions, error) {
 func setWebhook(add additions, b basis, in *SetWebhook, start uint64) (additions, error) {
 	w := in.Webhook
 	switch {
-	case b.f.Webhook(w.ID) != in.Replaces:
+	case b.Webhook(w.ID) != in.Replaces:
 		return add, ErrWebhookChanged
 	case in.Replaces != 0:
 		start = in.Position
 		add = removeWebhookRows(add, w.ID, in.Replaces)
-	case len(b.f.Webhooks) >= b.rules.Limits.Webhooks:
-		return add, task.Invalid("pushNotificationConfig", "cannot be added: the task has %d, which is the limit; delete one, or replace it by its id", len(b.f.Webhooks))
+	case len(b.Webhooks) >= b.Limits.Webhooks:
+		return add, task.Invalid("pushNotificationConfig", "cannot be added: the task has %d, which is the limit; delete one, or replace it by its id", len(b.Webhooks))
 	}
-	w.V, w.N, w.Start, w.Set = task.RowVersion, b.f.WebhooksSet+1, start, b.at.Now
+	w.V, w.N, w.Start, w.Set = task.RowVersion, b.WebhooksSet+1, start, b.Now
 	set := &event.PushSet{ID: w.ID, N: w.N, By: w.By}
 	if fits, err := fitsOpen(b, set); err != nil {
 		return add, err
@@ -62,7 +62,7 @@ func setWebhook(add additions, b basis, in *SetWebhook, start uint64) (additions
 	}
 	add.rows = append(add.rows, webhook, cursor)
 	if in.Replaces != 0 {
-		add.rows = append(add.rows, task.ReadyRow(key, store.Any, b.at.millis()))
+		add.rows = append(add.rows, task.ReadyRow(key, store.Any, b.millis()))
 	}
 	return add, nil
 }
@@ -85,7 +85,7 @@ type DeleteWebhook struct {
 }
 
 func (in DeleteWebhook) put(add additions, b basis) (additions, error) {
-	n := b.f.Webhook(in.ID)
+	n := b.Webhook(in.ID)
 	if n == 0 || in.N != 0 && in.N != n {
 		return add, ErrNoChange
 	}
@@ -112,8 +112,8 @@ func (in DeleteWebhook) put(add additions, b basis) (additions, error) {
 func withReady(b basis, add *additions) []store.RowChange {
 	rows := slices.Clip(add.rows)
 	if add.pushes {
-		for _, w := range b.f.Webhooks {
-			rows = append(rows, task.ReadyRow(task.PushKey(w.ID, w.N), store.Any, b.at.millis()))
+		for _, w := range b.Webhooks {
+			rows = append(rows, task.ReadyRow(task.PushKey(w.ID, w.N), store.Any, b.millis()))
 		}
 	}
 	return rows
