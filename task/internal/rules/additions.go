@@ -12,7 +12,8 @@ import (
 
 // additions are what rules add to a batch. A rule takes what was added before it, as append takes a slice, and
 // returns it with its own: only the returned value may be used then. Each event is folded where it is added, so
-// that the rules that follow decide on it.
+// that the rules that follow decide on it. What cannot be written is folded, too, and refuses the batch in the end:
+// no rule has to pass on such an error.
 type additions struct {
 	buf     []byte // events and audit entries are slices of it, until it has to grow
 	events  []store.Event
@@ -67,8 +68,9 @@ func (add *additions) news() bool { return add.told || add.asked || len(add.reso
 // addEvent adds a private event: it encodes v, and folds v itself.
 func addEvent(add additions, b basis, kind string, v any) additions {
 	start := len(add.buf)
-	var err error
-	if add.buf, err = event.Append(add.buf, v); err != nil {
+	if buf, err := event.Append(add.buf, v); err == nil {
+		add.buf = buf
+	} else {
 		add.fail(fmt.Errorf("encode event %s: %w", kind, err))
 	}
 	add.events = append(add.events, store.Event{Kind: kind, Time: b.millis(), Data: add.since(start)})

@@ -43,10 +43,10 @@ func record(add additions, b basis, entry approval.Audit) additions {
 		stored.Digest = approval.KeyedDigest(b.AuditKey, entry.Digest)
 	}
 	start := len(add.buf)
-	var err error
-	if add.buf, err = event.AppendAudit(add.buf, &stored); err != nil {
+	if buf, err := event.AppendAudit(add.buf, &stored); err == nil {
+		add.buf = buf
+	} else {
 		add.fail(fmt.Errorf("encode audit entry: %w", err))
-		return add
 	}
 	add.audit = append(add.audit, add.since(start))
 	routine := (entry.What == approval.AuditStarted || entry.What == approval.AuditFinished) && !b.Asked(entry.Call) && entry.Grant == ""
