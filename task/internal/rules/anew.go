@@ -28,7 +28,7 @@ func (in AskAnew) put(add additions, b basis) (additions, error) {
 	}
 	add.decider = by
 	refuse := func(why string) error { return approval.NotAllowed(&a.Approval, why) }
-	if in.Via == approval.ViaProvider || !mayBeAnew(b, a) {
+	if in.Via == approval.ViaProvider || !mayBeAnew(b.Fold, a) {
 		return add, refuse("only the question whether a call may begin can be asked anew, by a person; decide it as it is")
 	}
 	c, l := b.Call(a.Call), lookOf(b, &a.Approval)
@@ -64,8 +64,8 @@ func (in AskAnew) put(add additions, b basis) (additions, error) {
 }
 
 // mayBeAnew reports whether an approval asks whether a call may begin.
-func mayBeAnew(b basis, a *fold.Approval) bool {
-	c := b.Call(a.Call)
+func mayBeAnew(f *fold.Fold, a *fold.Approval) bool {
+	c := f.Call(a.Call)
 	return a.State == approval.Pending && a.Kind == approval.KindCall && a.Ask == "" && c.Attempt == 0 && c.Cause == "" && !c.Paused
 }
 
@@ -76,7 +76,7 @@ func Stricter(ctx context.Context, r *Rules, f *fold.Fold, id string, now time.T
 	defer r.guard(f.View.TaskID(), "code supplied by the application", &err)
 	b := basis{r, &At{Ctx: ctx, Now: now.UTC()}, f}
 	a := f.Approval(id)
-	if a == nil || !mayBeAnew(b, a) {
+	if a == nil || !mayBeAnew(b.Fold, a) {
 		return nil
 	}
 	l := lookOf(b, &a.Approval)

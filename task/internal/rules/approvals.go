@@ -178,8 +178,3 @@ const notHeld = "the call does not wait for the answer any longer"
 func closeHeld(add additions, b basis, c *fold.Call) additions {
 	return withdraw(add, b, c.Held, notHeld)
 }
-
-// approvalOf returns the newest approval that asks whether a call may run, or nil.
-func approvalOf(b basis, c *fold.Call) *fold.Approval {
-	return b.Newest(func(a *fold.Approval) bool { return a.Call == c.ID && a.Ask == "" && a.Kind == approval.KindCall })
-}

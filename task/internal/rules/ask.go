@@ -72,9 +72,9 @@ func askCall(add additions, b basis, c *fold.Call, x *examined, supersedes strin
 	if c.Cause != "" {
 		notes = append(notes, fmt.Sprintf("It is not known whether %s has run: %s.", c.Tool, whyUnknown(c.Cause, c.Why, hides(b, c))))
 	} else {
-		notes = append(notes, sinceBackup(b, c))
+		notes = append(notes, sinceBackup(b.Fold, c))
 	}
-	notes = append(notes, afterResults(b, c), x.verdict.Notes)
+	notes = append(notes, afterResults(b.Fold, c), x.verdict.Notes)
 	a.Notes = strings.Join(slices.DeleteFunc(notes, func(n string) bool { return n == "" }), " ")
 	return request(add, b, c, x, a)
 }
@@ -84,10 +84,10 @@ const maxAfter = 3
 
 // afterResults returns which results of tools the planner had read last when it planned a call: it
 // may have obeyed what they say. "" if there are none.
-func afterResults(b basis, c *fold.Call) string {
+func afterResults(f *fold.Fold, c *fold.Call) string {
 	var names []string
-	own := slices.IndexFunc(b.Steps, func(s *fold.Step) bool { return slices.Contains(s.Progress, c) })
-	for _, s := range slices.Backward(b.Steps[:max(own, 0)]) {
+	own := slices.IndexFunc(f.Steps, func(s *fold.Step) bool { return slices.Contains(s.Progress, c) })
+	for _, s := range slices.Backward(f.Steps[:max(own, 0)]) {
 		if len(s.Progress) == 0 {
 			continue // a question or a wait
 		}
@@ -110,7 +110,7 @@ func afterResults(b basis, c *fold.Call) string {
 // askAgain asks again about a call that differs from the approved or shown call, or was approved too
 // long ago.
 func askAgain(add additions, b basis, c *fold.Call, x *examined, old *fold.Approval) additions {
-	if hasRun(b, c, x) {
+	if x.hasRun(c) {
 		x.changed = true
 		return askOutcome(add, b, c, x)
 	}

@@ -52,7 +52,7 @@ func decide(add additions, b basis, in Decisions, received *event.MessageReceive
 		}
 	}
 	if b.Header.Phase == store.Final {
-		return add, decidedBefore(b, in.List)
+		return add, decidedBefore(b.Fold, in.List)
 	}
 	if overdue(b) {
 		return add, ErrStale
@@ -269,9 +269,9 @@ const minDecision = 16 << 10
 
 // decidedBefore returns the error for a decision about an ended task, with the earlier
 // decision.
-func decidedBefore(b basis, answers []approval.Decision) error {
-	state := &task.StateError{Task: b.Header.Task, State: b.View.State(), Ended: Ended(b.Fold)}
-	decisions, err := approval.Match(answers, b.AllApprovals(), b.Names(answers))
+func decidedBefore(f *fold.Fold, answers []approval.Decision) error {
+	state := &task.StateError{Task: f.Header.Task, State: f.View.State(), Ended: Ended(f)}
+	decisions, err := approval.Match(answers, f.AllApprovals(), f.Names(answers))
 	if wrong, is := errors.AsType[*approval.Error](err); is {
 		state.Decided = wrong
 		return state
@@ -319,9 +319,9 @@ func editError(a *approval.Approval, err error) error {
 
 // wrongCodes returns the pending approvals that answers name with a wrong code, and whether
 // any answer has a code.
-func wrongCodes(b basis, answers []approval.Decision) (wrong []string, coded bool) {
+func wrongCodes(f *fold.Fold, answers []approval.Decision) (wrong []string, coded bool) {
 	for _, answer := range answers {
-		a, err := approval.Find(answer, b.AllApprovals())
+		a, err := approval.Find(answer, f.AllApprovals())
 		if err != nil || a.State != approval.Pending || answer.Code == "" {
 			continue
 		}

@@ -60,7 +60,7 @@ func (e *Execution) Logged(p any) any {
 // If it was rejected earlier in the task, it is rejected again. In all cases the arguments must be
 // valid against the current schema.
 func mayEnter(add additions, b basis, c *fold.Call, l look, entering int) (additions, *Execution) {
-	first := c.State == fold.CallPlanned && (!c.Restored || approvalOf(b, c) == nil)
+	first := c.State == fold.CallPlanned && (!c.Restored || b.ApprovalOf(c) == nil)
 	x := examine(b, c, l, c.Args, first)
 	grant, audited := b.Granted(c), len(add.audited)
 	var standing *usedGrant
@@ -72,7 +72,7 @@ func mayEnter(add additions, b basis, c *fold.Call, l look, entering int) (addit
 	case x.verdict.Action == approval.ActionDeny:
 		return deny(add, b, c, &x), nil
 	case grant == nil && mustAsk(b, c, &x):
-		if hasRun(b, c, &x) {
+		if x.hasRun(c) {
 			return askOutcome(add, b, c, &x), nil
 		}
 		if before := rejectedBefore(b, c, &x); before != nil {
@@ -198,7 +198,7 @@ func newExecution(b basis, c *fold.Call, x *examined) *Execution {
 		e.Confirmation = nil
 	}
 	if c.Suspended > 0 || c.Checkpoint {
-		e.Resumption = &tool.Resumption{State: c.ToolState, Answers: answers, Open: openQuestions(b, c)}
+		e.Resumption = &tool.Resumption{State: c.ToolState, Answers: answers, Open: openQuestions(b.Fold, c)}
 	}
 	return e
 }
@@ -226,10 +226,10 @@ func confirmationOf(a *fold.Approval) *toolconfirmation.ToolConfirmation {
 
 // openQuestions returns the questions with an id that a suspended call has asked and that are not
 // answered, as its tool asked them.
-func openQuestions(b basis, c *fold.Call) []tool.Question {
+func openQuestions(f *fold.Fold, c *fold.Call) []tool.Question {
 	var open []tool.Question
 	for _, ask := range slices.Concat(c.Asks, c.Open) {
-		a := b.Approval(ask.Approval)
+		a := f.Approval(ask.Approval)
 		id, named := strings.CutPrefix(ask.Ask, askNamed)
 		if a == nil || a.State != approval.Pending || !named {
 			continue

@@ -256,6 +256,6 @@ func repeatable(t tool.Tool) bool {
 // hasRun reports whether a call may have had an effect before its process died, so that a
 // person has to decide about its outcome. Only a call with a checkpoint is entered again
 // without that.
-func hasRun(b basis, c *fold.Call, x *examined) bool {
+func (x *examined) hasRun(c *fold.Call) bool {
 	return c.State == fold.CallUncertain && (!c.Safe || !repeatable(x.entry.Tool))
 }

@@ -120,7 +120,7 @@ func (in *FollowUp) receive(add additions, b basis) (_ additions, err error) {
 		}
 		in.read, in.answers = true, answers
 	}
-	wrong, coded := wrongCodes(b, in.answers)
+	wrong, coded := wrongCodes(b.Fold, in.answers)
 	waits := b.Header.Phase == store.Parked || b.WaitsMeanwhile()
 	state := &task.StateError{Task: id, State: b.View.State(), Ended: Ended(b.Fold)}
 	if coded {

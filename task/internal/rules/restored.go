@@ -50,19 +50,14 @@ func (in Restored) put(add additions, b basis) (additions, error) {
 	for i := range missing {
 		add = addEvent(add, b, event.KindRestored, &event.TaskRestored{ID: missing[i].ID, Moment: missing[i].Moment})
 	}
-	add = resolveAll(add, b, nil, approval.Superseded, approval.Resolution{Via: approval.ViaSystem, At: b.Now, Reason: "the server was restored from a backup of " + backupMoment(b)})
+	add = resolveAll(add, b, nil, approval.Superseded, approval.Resolution{Via: approval.ViaSystem, At: b.Now, Reason: "the server was restored from a backup of " + b.Restored.Moment()})
 	for _, c := range open {
 		if c.Attempt == 0 || fold.Settled(b.Fold, c) {
 			continue
 		}
-		add = unknown(add, b, c, event.CauseRestored, fmt.Sprintf("it was started before the server was restored from a backup of %s", backupMoment(b)))
+		add = unknown(add, b, c, event.CauseRestored, fmt.Sprintf("it was started before the server was restored from a backup of %s", b.Restored.Moment()))
 	}
 	return add, nil
-}
-
-// backupMoment returns the moment of the newest backup from which the task was restored.
-func backupMoment(b basis) string {
-	return b.Restored[len(b.Restored)-1].Moment.UTC().Format(time.RFC3339)
 }
 
 // mustAsk reports whether a call without a granted approval needs one. A call that was planned
@@ -72,7 +67,7 @@ func mustAsk(b basis, c *fold.Call, x *examined) bool {
 	if !c.Restored {
 		return x.verdict.Action != approval.ActionAllow
 	}
-	old, asks := approvalOf(b, c), x.verdict.Action != approval.ActionAllow
+	old, asks := b.ApprovalOf(c), x.verdict.Action != approval.ActionAllow
 	switch {
 	case old != nil && asks:
 		keepTerms(old, &x.verdict)
@@ -86,15 +81,15 @@ func mustAsk(b basis, c *fold.Call, x *examined) bool {
 
 // sinceBackup returns what the approver of a call that was planned before a restoration has to
 // know; "" for any other call.
-func sinceBackup(b basis, c *fold.Call) string {
+func sinceBackup(f *fold.Fold, c *fold.Call) string {
 	if !c.Restored {
 		return ""
 	}
-	before := b.Newest(func(a *fold.Approval) bool { return a.Call == c.ID && a.Void })
+	before := f.Newest(func(a *fold.Approval) bool { return a.Call == c.ID && a.Void })
 	if before != nil && before.State == approval.Superseded {
-		return fmt.Sprintf("It may have been decided after %s, the moment of the backup from which the server was restored, and may have run since.", backupMoment(b))
+		return fmt.Sprintf("It may have been decided after %s, the moment of the backup from which the server was restored, and may have run since.", f.Restored.Moment())
 	}
-	return fmt.Sprintf("It was planned before the server was restored from a backup of %s and may have run since.", backupMoment(b))
+	return fmt.Sprintf("It was planned before the server was restored from a backup of %s and may have run since.", f.Restored.Moment())
 }
 
 // HeldError refuses a message that would lead to new calls while a restored store waits for its

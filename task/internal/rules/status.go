@@ -10,6 +10,7 @@ import (
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/internal/event"
+	"a2a-server/task/internal/fold"
 	"a2a-server/task/internal/view"
 )
 
@@ -33,12 +34,12 @@ func say(add additions, b basis, state a2a.TaskState, message *a2a.Message) addi
 // that of all updates. There may be neither.
 func publish(add additions, b basis, state a2a.TaskState, q question, own map[string]any) additions {
 	add = move(add, b, state)
-	whole, err := encodeStatus(b, q.whole)
+	whole, err := encodeStatus(b.Fold, q.whole)
 	if err != nil {
 		add.fail(err)
 		return add
 	}
-	masked, err := encodeStatus(b, q.masked)
+	masked, err := encodeStatus(b.Fold, q.masked)
 	if err != nil {
 		add.fail(err)
 		return add
@@ -67,11 +68,11 @@ func publish(add additions, b basis, state a2a.TaskState, q question, own map[st
 }
 
 // encodeStatus returns a message of the task as JSON; nil: there is none.
-func encodeStatus(b basis, m *a2a.Message) (json.RawMessage, error) {
+func encodeStatus(f *fold.Fold, m *a2a.Message) (json.RawMessage, error) {
 	if m == nil {
 		return nil, nil
 	}
-	m.TaskID, m.ContextID = a2a.TaskID(b.View.IDs().Task), b.View.IDs().Context
+	m.TaskID, m.ContextID = a2a.TaskID(f.View.IDs().Task), f.View.IDs().Context
 	raw, err := event.EncodeMessage(m)
 	if err != nil {
 		return nil, fmt.Errorf("encode status message: %w", err)

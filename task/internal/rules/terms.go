@@ -11,7 +11,7 @@ import (
 // termsOf returns the terms on which a call was approved; for a call without an approval, the
 // terms on which it would be asked about now.
 func termsOf(b basis, c *fold.Call, x *examined) approval.Terms {
-	if a := approvalOf(b, c); a != nil {
+	if a := b.ApprovalOf(c); a != nil {
 		return a.Terms
 	}
 	if now := examine(b, c, x.look, c.Args, false /* open */); now.verdict.Action == approval.ActionAsk {
@@ -28,7 +28,7 @@ func askTerms(b basis, c *fold.Call, x *examined, q *tool.Question) approval.Ter
 	own := b.Policy.AskTerms()
 	terms := termsOf(b, c, x)
 	if !q.Kind.Authorizes() {
-		if of := approvalOf(b, c); of != nil {
+		if of := b.ApprovalOf(c); of != nil {
 			own.Risk, own.Notify = of.Terms.Risk, of.Terms.Notify
 		}
 		if q.OfCall || masks(b, c) {
