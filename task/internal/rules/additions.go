@@ -41,8 +41,11 @@ type additions struct {
 	pushes   bool         // webhooks are to look at it
 }
 
-// fail keeps an error, if it is the first.
-func (add *additions) fail(err error) { add.err = cmp.Or(add.err, err) }
+// failed returns the additions with an error, if it is the first.
+func (add additions) failed(err error) additions {
+	add.err = cmp.Or(add.err, err)
+	return add
+}
 
 // size returns how many bytes the events have.
 func (add *additions) size() int {
@@ -71,12 +74,11 @@ func addEvent(add additions, b basis, kind string, v any) additions {
 	if buf, err := event.Append(add.buf, v); err == nil {
 		add.buf = buf
 	} else {
-		add.fail(fmt.Errorf("encode event %s: %w", kind, err))
+		add = add.failed(fmt.Errorf("encode event %s: %w", kind, err))
 	}
 	add.events = append(add.events, store.Event{Kind: kind, Time: b.millis(), Data: add.since(start)})
 	b.Count(len(add.buf) - start)
-	add.fail(b.ApplyPrivate(v))
-	return add
+	return add.failed(b.ApplyPrivate(v))
 }
 
 // addMessage adds a message from the user.
@@ -105,15 +107,14 @@ func addArtifact(add additions, b basis, u *event.ArtifactUpdate) additions {
 	return add
 }
 
-// shareState writes a call's changes of the context's state, in the batch with the end of the call.
+// shareState adds a call's changes of the context's state, in the batch with the end of the call.
 func shareState(add additions, b basis, delta map[string]any) additions {
 	if len(delta) == 0 {
 		return add
 	}
 	rows, after, err := b.Shared(delta)
 	if err != nil {
-		add.fail(err)
-		return add
+		return add.failed(err)
 	}
 	if len(rows) > 0 {
 		add.rows = append(add.rows, rows...)

@@ -120,8 +120,7 @@ func settle(add additions, b basis, s *fold.Step) additions {
 		return tellVotes(add, b, state, pending)
 	}
 	if stale, err := waitsStale(b, pending); err != nil || !stale {
-		add.fail(err)
-		return add // nothing is new
+		return add.failed(err) // nothing is new
 	}
 	return tell(add, b, state, pending, "")
 }
@@ -146,8 +145,7 @@ func decided(add additions, b basis, c *fold.Call, entering int) (additions, *Ex
 		}
 		return notRun(add, b, c, ending{outcome: task.OutcomeExpired, problem: "nobody approved the call in time"}), nil
 	default:
-		add.fail(fmt.Errorf("call %s is decided by approval %s, which is %s", c.ID, a.ID, a.State))
-		return add, nil
+		return add.failed(fmt.Errorf("call %s is decided by approval %s, which is %s", c.ID, a.ID, a.State)), nil
 	}
 }
 

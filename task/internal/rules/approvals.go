@@ -40,8 +40,7 @@ func putApproval(add additions, b basis, a *fold.Approval) additions {
 	row, err := task.EncodeRow(task.RowApproval, []byte(a.ID), store.Any, &a.Approval)
 	row.Index = ApprovalKeys(store.Owner(b.Owner.Tenant, b.Owner.Subject), &a.Approval)
 	add.rows = append(add.rows, row)
-	add.fail(err)
-	return add
+	return add.failed(err)
 }
 
 // ApprovalKeys returns the keys of an approval of an owner's task in all indexes.
@@ -128,8 +127,7 @@ func announce(add additions, b basis, a *approval.Approval, event string) additi
 		}
 		row, err := (&task.Notification{V: task.RowVersion, Approval: a.ID, Event: event, Route: r.Name, At: b.millis()}).Row(store.Any)
 		if err != nil {
-			add.fail(err)
-			return add
+			return add.failed(err)
 		}
 		add.rows = append(add.rows, row)
 	}

@@ -46,7 +46,7 @@ func record(add additions, b basis, entry approval.Audit) additions {
 	if buf, err := event.AppendAudit(add.buf, &stored); err == nil {
 		add.buf = buf
 	} else {
-		add.fail(fmt.Errorf("encode audit entry: %w", err))
+		add = add.failed(fmt.Errorf("encode audit entry: %w", err))
 	}
 	add.audit = append(add.audit, add.since(start))
 	routine := (entry.What == approval.AuditStarted || entry.What == approval.AuditFinished) && !b.Asked(entry.Call) && entry.Grant == ""

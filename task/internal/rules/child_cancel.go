@@ -53,8 +53,7 @@ func stopChild(add additions, b basis, c *fold.Call, p ChildCancel) additions {
 func cancelLater(add additions, b basis, p ChildCancel, pause time.Duration) additions {
 	payload, err := json.Marshal(p)
 	if err != nil {
-		add.fail(fmt.Errorf("encode child cancel: %w", err))
-		return add
+		return add.failed(fmt.Errorf("encode child cancel: %w", err))
 	}
 	add.due = append(add.due, store.DueChange{Time: store.MillisOf(b.Now.Add(pause)), Kind: task.DueChildCancel, Key: []byte(p.Call), Payload: payload})
 	return add

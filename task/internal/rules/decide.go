@@ -41,7 +41,7 @@ func (in Decisions) put(add additions, b basis) (additions, error) { return deci
 // decision is considered.
 var ErrStale = errors.New("approvals are out of date")
 
-// decide puts decisions into a draft. received, if not nil, is the message that contained
+// decide adds decisions. received, if not nil, is the message that contained
 // them.
 func decide(add additions, b basis, in Decisions, received *event.MessageReceived) (additions, error) {
 	for _, answer := range in.List {
@@ -148,7 +148,7 @@ func askedNow(b basis, a *approval.Approval) *approval.Approval {
 	return &now
 }
 
-// decideOn puts a decision that was checked into the draft. edit is the call with the arguments
+// decideOn adds a decision that was checked. edit is the call with the arguments
 // of an edit. cancels is why the decision cancels the task, "" if it does not.
 func decideOn(add additions, b basis, in Decisions, x *approval.Matched, edit *examined) (_ additions, cancels string, _ error) {
 	a, answer := b.Approval(x.Approval.ID), x.Decision

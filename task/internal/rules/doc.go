@@ -1,16 +1,17 @@
-// Package rules decides what follows from what happens to a task: the [Rules] put an [Input]
-// and its consequences into a [Draft], the batch to append to the task's log.
+// Package rules decides what follows from what happens to a task: an [Input] and its consequences, which
+// a [Draft] collects, the batch to append to the task's log.
 //
 // # From an input to a batch
 //
 //	Fold + Input ── On ──▶ Draft ── Draft.Advance ──▶ Draft ── Draft.Batch ──▶ store
 //
-// [On] puts an input into a [Draft]; Draft.Advance adds everything that
+// [On] makes a [Draft] of an input; Draft.Advance adds everything that
 // can be decided now: plans, checks, questions, starts, results, and whether the task
 // waits or ends. The engine appends the batch, and enters the calls of Draft.Launch
 // when it is durable. A draft that does not commit is discarded together with its fold.
 //
-// The rules decide from the fold alone, so they decide the same after a restart.
+// A rule is a function: it takes what it reads, the [basis], and returns what it adds, the [additions]. It decides
+// from the fold alone, so it decides the same after a restart.
 //
 // # A call
 //

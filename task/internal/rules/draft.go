@@ -2,6 +2,7 @@ package rules
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 	"time"
 
@@ -46,6 +47,28 @@ func newDraft(r *Rules, at At, f *fold.Fold, bytes int) *Draft {
 	d.added.events, d.added.audit = d.firstEvents[:0], d.firstAudit[:0]
 	return d
 }
+
+// Input is something that happens to a task. It adds its immediate consequences, or is refused;
+// [Draft.Advance] decides the rest.
+type Input interface {
+	put(add additions, b basis) (additions, error)
+}
+
+// LogChanged is the [Input] for a change of the log by another writer since the task was last
+// advanced.
+type LogChanged struct{}
+
+func (LogChanged) put(add additions, b basis) (additions, error) {
+	add.told = true
+	return add, nil
+}
+
+// ErrNoChange means that an input changes nothing.
+var ErrNoChange = errors.New("nothing to change")
+
+// ErrNotYet means that a due row cannot be processed now, and stays: another instance has to
+// process it, or the clock was set back.
+var ErrNotYet = errors.New("it is not due yet")
 
 // On puts inputs into a draft on f, which it consumes. If it returns an error, the inputs
 // are refused, and the draft must be discarded unwritten. [ErrNoChange]: there is nothing

@@ -48,10 +48,10 @@ func (e *Execution) Logged(p any) any {
 }
 
 // mayEnter is the only way into a tool: it is called before every entry, the first or a later
-// one, from the beginning or after a suspension, with a look at the tool and how many other calls are about to be entered. It returns the
-// entry, or nil if the call may not be entered now. The draft then records why: approval was
-// requested, the call has ended, or it is retried later. It records nothing if the call waits
-// for a sibling to end. The error comes from writing the draft.
+// one, from the beginning or after a suspension, with a look at the tool, while entering other calls
+// are about to be entered. It returns the entry, or nil if the call may not be entered now. It then adds
+// why: approval was requested, the call has ended, or it is retried later. It adds nothing if the call
+// waits for a sibling to end.
 //
 // An approved call is entered if the tool's definition and the arguments equal those shown to
 // the approver; otherwise approval is requested again. The terms of the approval remain in
@@ -282,7 +282,7 @@ func startCall(add additions, b basis, c *fold.Call, e *Execution, attempt int) 
 		started.Grant = e.standing.ID
 		var err error
 		started.Digest, err = callDigest(b, &e.checked)
-		add.fail(err)
+		add = add.failed(err)
 		add = useGrant(add, b, e.standing, c)
 	}
 	add = unretry(add, c)
@@ -302,7 +302,7 @@ func resumeCall(add additions, b basis, c *fold.Call, e *Execution) additions {
 	return launched(add, b, c, e, b.Granted(c))
 }
 
-// launched adds an entry to the draft's launches.
+// launched adds an entry that runs once the batch is durable.
 func launched(add additions, b basis, c *fold.Call, e *Execution, grant *fold.Approval) additions {
 	add.launch = append(add.launch, e)
 	a := approval.Audit{What: approval.AuditStarted, Call: c.ID, Tool: c.Tool, Attempt: c.Attempt}
@@ -312,7 +312,7 @@ func launched(add additions, b basis, c *fold.Call, e *Execution, grant *fold.Ap
 	if e.standing != nil {
 		var err error
 		a.Digest, err = callDigest(b, &e.checked)
-		add.fail(err)
+		add = add.failed(err)
 		a.Grant, a.Gate = e.standing.ID, e.standing.Gate
 	}
 	audited := len(add.audited)

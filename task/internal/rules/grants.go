@@ -215,8 +215,7 @@ func useGrant(add additions, b basis, u *usedGrant, c *fold.Call) additions {
 	u.Used++
 	row, err := grantRow(b.Grants.Owner, &u.Grant, u.rev)
 	u.counts = &row
-	add.fail(err)
-	return add
+	return add.failed(err)
 }
 
 // withGrants adds to the rows of a batch the grants by which its calls start: a counted grant is changed, and

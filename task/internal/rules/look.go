@@ -48,7 +48,7 @@ func (in Look) put(add additions, b basis) (additions, error) {
 	}
 	add = addEvent(add, b, event.KindLooked, e)
 	if b.Header.Phase == store.Live {
-		return add, nil
+		return add, nil // its turn says it
 	}
 	add.phase = store.Parked
 	return tellWaits(add, b), nil
@@ -85,8 +85,7 @@ func Looks(f *fold.Fold, row *store.Due) *fold.Call {
 func tellWaits(add additions, b basis) additions {
 	pending := b.Pending()
 	if stale, err := waitsStale(b, pending); err != nil || !stale {
-		add.fail(err)
-		return add
+		return add.failed(err)
 	}
 	return tell(add, b, waitingState(b, pending), pending, "")
 }

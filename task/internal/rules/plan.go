@@ -209,7 +209,7 @@ func progress(b basis, tools []tool.Tool) (*task.Progress, error) {
 	return p, nil
 }
 
-// addStep writes a step into the draft: its output, and its requests.
+// addStep adds a step: its output, and its requests.
 func addStep(add additions, b basis, s *task.Step) additions {
 	add = spend(add, b, s.Tokens) // also of a step that is refused
 	size := len(s.State)

@@ -92,8 +92,7 @@ const maxRepeated = 8 << 10
 func tellVotes(add additions, b basis, state a2a.TaskState, pending []*approval.Approval) additions {
 	q, err := questionAbout(b, pending, nil)
 	if err != nil {
-		add.fail(err)
-		return add
+		return add.failed(err)
 	}
 	if size, err := q.size(); err != nil || size <= maxRepeated || state != b.View.State() {
 		return publish(add, b, state, *q, nil /* own */)
@@ -107,8 +106,7 @@ func tellVotes(add additions, b basis, state a2a.TaskState, pending []*approval.
 		t := a.Tally()
 		raw, err := event.EncodeValue(map[string]any{task.ProgressKey: map[string]any{"callId": a.Call, "tool": a.Tool, "done": t.Have, "total": t.Need, "message": "Votes: " + t.String()}})
 		if err != nil {
-			add.fail(fmt.Errorf("encode votes: %w", err))
-			return add
+			return add.failed(fmt.Errorf("encode votes: %w", err))
 		}
 		metadata, start := view.MergeMetadata(b.metadata(), raw), len(add.buf)
 		add.buf = event.AppendStatusUpdate(add.buf, b.View.IDs(), b.View.State(), b.millis(), nil /* message */, metadata)
@@ -125,8 +123,7 @@ func tell(add additions, b basis, state a2a.TaskState, pending []*approval.Appro
 	case len(pending)+len(b.Waits()) > 0:
 		q, err := questionAbout(b, pending, nil)
 		if err != nil {
-			add.fail(err)
-			return add
+			return add.failed(err)
 		}
 		if text != "" {
 			q.add(a2a.NewTextPart(text))
@@ -151,8 +148,7 @@ func tellParked(add additions, b basis) additions {
 func askMore(add additions, b basis, pending []*approval.Approval, no *a2a.Message) additions {
 	q, err := questionAbout(b, pending, no)
 	if err != nil {
-		add.fail(err)
-		return add
+		return add.failed(err)
 	}
 	return publish(add, b, waitingState(b, pending), *q, nil /* own */)
 }

@@ -94,6 +94,7 @@ type At struct {
 	Held time.Time
 }
 
+// millis returns the time as the store has it.
 func (at *At) millis() store.Millis { return store.MillisOf(at.Now) }
 
 // basis is what rules decide from, and cannot add to: the rules in force, the time and environment, and the

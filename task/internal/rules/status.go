@@ -36,20 +36,17 @@ func publish(add additions, b basis, state a2a.TaskState, q question, own map[st
 	add = move(add, b, state)
 	whole, err := encodeStatus(b.Fold, q.whole)
 	if err != nil {
-		add.fail(err)
-		return add
+		return add.failed(err)
 	}
 	masked, err := encodeStatus(b.Fold, q.masked)
 	if err != nil {
-		add.fail(err)
-		return add
+		return add.failed(err)
 	}
 	metadata := b.metadata()
 	if len(own) > 0 {
 		raw, err := json.Marshal(own)
 		if err != nil {
-			add.fail(fmt.Errorf("encode status metadata: %w", err))
-			return add
+			return add.failed(fmt.Errorf("encode status metadata: %w", err))
 		}
 		metadata = view.MergeMetadata(raw, metadata)
 	}
@@ -84,12 +81,10 @@ func encodeStatus(f *fold.Fold, m *a2a.Message) (json.RawMessage, error) {
 func move(add additions, b basis, state a2a.TaskState) additions {
 	to, err := task.StateOf(state)
 	if err != nil {
-		add.fail(err)
-		return add
+		return add.failed(err)
 	}
 	if from := b.Header.State; !task.MayMove(from, to) {
-		add.fail(fmt.Errorf("task %s cannot go from %s to %s", b.Header.Task, task.StateName(from), state))
-		return add
+		return add.failed(fmt.Errorf("task %s cannot go from %s to %s", b.Header.Task, task.StateName(from), state))
 	}
 	b.Header.State, b.Header.StatusTime = to, b.millis()
 	add.status = store.Status{State: to, Time: b.millis()}
@@ -99,8 +94,7 @@ func move(add additions, b basis, state a2a.TaskState) additions {
 // endTask ends the task. state must be terminal.
 func endTask(add additions, b basis, state a2a.TaskState, message *a2a.Message) additions {
 	if !state.Terminal() {
-		add.fail(fmt.Errorf("task %s cannot end in %s, which is not a final state", b.Header.Task, state))
-		return add
+		return add.failed(fmt.Errorf("task %s cannot end in %s, which is not a final state", b.Header.Task, state))
 	}
 	add.phase = store.Final
 	return say(add, b, state, message)
