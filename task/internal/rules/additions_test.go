@@ -11,15 +11,15 @@ import (
 	"a2a-server/task/internal/fold"
 )
 
-// What cannot be written refuses the whole draft, with the first error, and the rules that follow decide as if it
-// were written.
+// An event that cannot be written refuses the whole draft, with the first error, and the rules that follow decide
+// as if it were written.
 func TestAdditionThatCannotBeWritten(t *testing.T) {
 	t.Parallel()
 	never := time.Date(10000, time.January, 1, 0, 0, 0, 0, time.UTC) // has no form in JSON
 	d := newDraft(&Rules{Presenter: plainPresenter{}}, At{}, fold.New(store.TaskID{1}, "c"), 0)
-	d.added = addEvent(d.added, d.basis, event.KindPlanned, &event.StepPlanned{Step: 1, Until: &never})
-	d.added = addEvent(d.added, d.basis, event.KindElapsed, &event.WaitElapsed{Step: 1})
-	d.added = record(d.added, d.basis, approval.Audit{What: approval.AuditAsked, Deadline: &never})
+	d.added.event(d.basis, event.KindPlanned, &event.StepPlanned{Step: 1, Until: &never})
+	d.added.event(d.basis, event.KindElapsed, &event.WaitElapsed{Step: 1})
+	d.added.record(d.basis, approval.Audit{What: approval.AuditAsked, Deadline: &never})
 	if s := d.Fold().Step(); s == nil || !s.Done {
 		t.Errorf("the step is %+v, want it done", s)
 	}

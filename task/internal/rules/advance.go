@@ -27,7 +27,7 @@ const (
 // maxDraft is how many bytes of events a draft may have before it is committed.
 const maxDraft = 1 << 20
 
-// advance is Advance, with what was looked up to accept the message of a new task.
+// advance is Advance, with the lookup that has accepted the message of a new task.
 func advance(add additions, b basis, accepted Lookup) (additions, Next) {
 	for add.phase != store.Final && add.err == nil {
 		s := b.Step()
@@ -91,7 +91,7 @@ func advanceCalls(add additions, b basis, s *fold.Step) additions {
 		case fold.CallAsked, fold.CallDone:
 		}
 		if !waits(b, c) { // its time has come, and its siblings keep it from starting
-			add = unretry(add, c)
+			add.unretry(c)
 		}
 	}
 	return add

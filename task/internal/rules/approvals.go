@@ -20,13 +20,14 @@ func recordVote(add additions, b basis, a *approval.Approval, v *approval.Vote) 
 // recordOf adds an audit entry about an approval, with the digest of the call that it shows unless entry has another.
 func recordOf(add additions, b basis, a *approval.Approval, entry approval.Audit) additions {
 	entry.Approval, entry.Call, entry.Tool, entry.Gate, entry.Digest = a.ID, a.Call, a.Tool, a.Terms.Gate, cmp.Or(entry.Digest, a.Digest)
-	return record(add, b, entry)
+	add.record(b, entry)
+	return add
 }
 
 // changeApproval adds an event that changes a pending approval, the row of the approval, and an audit entry, which has the
 // deadline after it or, if the event has removed that, its own.
 func changeApproval(add additions, b basis, a *fold.Approval, kind string, e any, entry approval.Audit) additions {
-	add = addEvent(add, b, kind, e)
+	add.event(b, kind, e)
 	if a.Deadline != nil {
 		entry.Deadline = a.Deadline
 	}
@@ -93,7 +94,7 @@ func settledKeys(tenant string, a *approval.Approval) []store.IndexKey {
 // resolve ends an approval: event, row, deadline, notifications and audit.
 func resolve(add additions, b basis, a *fold.Approval, state approval.State, r approval.Resolution) additions {
 	deadline, later := a.Deadline, reminders(&a.Approval)
-	add = addEvent(add, b, event.KindResolved, &event.ApprovalResolved{ID: a.ID, State: state, Resolution: r})
+	add.event(b, event.KindResolved, &event.ApprovalResolved{ID: a.ID, State: state, Resolution: r})
 	add = putApproval(add, b, a)
 	if deadline != nil {
 		add.due = append(add.due, removed(expiry(&a.Approval)))

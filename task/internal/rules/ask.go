@@ -16,7 +16,7 @@ import (
 
 // ask adds an approval: event, row, deadline, notifications and audit.
 func ask(add additions, b basis, a *approval.Approval) additions {
-	add = addEvent(add, b, event.KindAsked, a)
+	add.event(b, event.KindAsked, a)
 	add = putApproval(add, b, b.Approval(a.ID))
 	if a.Deadline != nil {
 		add.due = append(add.due, expiry(a))
@@ -49,7 +49,7 @@ func request(add additions, b basis, c *fold.Call, x *examined, a *approval.Appr
 	if err := fits(b, a); err != nil {
 		return notRun(add, b, c, ending{outcome: task.OutcomeError, problem: err.Error()})
 	}
-	add = unretry(add, c) // its tool can be reached
+	add.unretry(c) // its tool can be reached
 	return ask(add, b, a)
 }
 
@@ -159,7 +159,7 @@ func askOutcome(add additions, b basis, c *fold.Call, x *examined) additions {
 	if err := fits(b, a); err != nil {
 		return finish(add, b, c, ending{outcome: task.OutcomeUnknown, problem: fmt.Sprintf("the result of the call is unknown: %s; and nobody can be asked: %v", c.Why, err)})
 	}
-	add = unretry(add, c) // its tool can be reached
+	add.unretry(c) // its tool can be reached
 	return ask(add, b, a)
 }
 

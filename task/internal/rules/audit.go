@@ -26,44 +26,41 @@ type Verdict struct {
 }
 
 // follows notes a verdict at the last audit entry that follows from it, if there is one after the first n.
-func follows(add additions, n int, v Verdict) additions {
+func (add *additions) follows(n int, v Verdict) {
 	if len(add.audited) > n {
 		add.audited[len(add.audited)-1].Verdict = v
 	}
-	return add
 }
 
 // record adds an audit entry, with its digest keyed.
-func record(add additions, b basis, entry approval.Audit) additions {
+func (add *additions) record(b basis, entry approval.Audit) {
 	entry.V, entry.At, entry.Task = approval.Version, b.Now, b.View.IDs().Task
 	entry.Tenant, entry.Owner = b.Owner.Tenant, b.Owner.Subject
 	stored := entry
 	if entry.Digest != "" {
-		add = needAuditKey(add, b)
+		add.needAuditKey(b)
 		stored.Digest = approval.KeyedDigest(b.AuditKey, entry.Digest)
 	}
 	start := len(add.buf)
 	if buf, err := event.AppendAudit(add.buf, &stored); err == nil {
 		add.buf = buf
 	} else {
-		add = add.failed(fmt.Errorf("encode audit entry: %w", err))
+		add.fail(fmt.Errorf("encode audit entry: %w", err))
 	}
 	add.audit = append(add.audit, add.since(start))
 	routine := (entry.What == approval.AuditStarted || entry.What == approval.AuditFinished) && !b.Asked(entry.Call) && entry.Grant == ""
 	if !routine || b.EachCall != nil && b.EachCall() {
 		add.audited = append(add.audited, Audited{Audit: stored, Routine: routine})
 	}
-	return add
 }
 
 // needAuditKey adds the key of the task's audit, if the task has none. It is made from two new
 // ids, which have 62 random bits each.
-func needAuditKey(add additions, b basis) additions {
-	if b.AuditKey != nil {
-		return add
+func (add *additions) needAuditKey(b basis) {
+	if b.AuditKey == nil {
+		sum := sha256.Sum256([]byte("key of an audit\x00" + b.NewID() + b.NewID()))
+		add.event(b, event.KindAuditKey, &event.AuditKey{Key: sum[:16]})
 	}
-	sum := sha256.Sum256([]byte("key of an audit\x00" + b.NewID() + b.NewID()))
-	return addEvent(add, b, event.KindAuditKey, &event.AuditKey{Key: sum[:16]})
 }
 
 // OfStore returns the JSON of an audit entry about the whole store, which has no task.

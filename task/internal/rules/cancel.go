@@ -34,7 +34,7 @@ func (in Cancel) put(add additions, b basis) (additions, error) {
 // cancelAll cancels the task with all its open calls and approvals. by is the requester; the
 // zero Principal if the server itself cancels it.
 func cancelAll(add additions, b basis, why string, by auth.Principal) additions {
-	add = record(add, b, approval.Audit{What: approval.AuditCanceled, Reason: why, By: by})
+	add.record(b, approval.Audit{What: approval.AuditCanceled, Reason: why, By: by})
 	says := b.Account()
 	canceler := ""
 	if !by.IsZero() && (by.Subject != b.Owner.Subject || by.Tenant != b.Owner.Tenant) {
@@ -147,7 +147,7 @@ func cancelCalls(add additions, b basis, by auth.Principal, via string, names []
 	}
 	if received != nil {
 		received.For = event.ForDecision
-		if add, err = addMessage(add, b, received); err != nil {
+		if err := add.message(b, received); err != nil {
 			return add, err
 		}
 	}
@@ -162,8 +162,8 @@ func cancelCalls(add additions, b basis, by auth.Principal, via string, names []
 
 // cancelCall cancels a call that has not ended.
 func cancelCall(add additions, b basis, by auth.Principal, via string, c *fold.Call) additions {
-	add = record(add, b, approval.Audit{What: approval.AuditCanceled, Call: c.ID, Tool: c.Tool, By: by, Via: via, Reason: canceledCall})
-	add = addEvent(add, b, event.KindCallCancel, &event.CallCancel{Call: c.ID, By: by, Via: via})
+	add.record(b, approval.Audit{What: approval.AuditCanceled, Call: c.ID, Tool: c.Tool, By: by, Via: via, Reason: canceledCall})
+	add.event(b, event.KindCallCancel, &event.CallCancel{Call: c.ID, By: by, Via: via})
 	add.settles = true // a cancel does not wait for a turn
 	add = resolveAll(add, b, c, approval.Canceled, approval.Resolution{By: by, Via: via, At: b.Now, Reason: canceledCall})
 	if c.State == fold.CallRunning || c.State == fold.CallDone {

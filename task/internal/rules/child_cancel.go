@@ -91,5 +91,6 @@ func (in ChildCancelResult) put(add additions, b basis) (additions, error) {
 		c := b.Call(p.Call)
 		entry.Reason = "gave up canceling its remote work: " + redacted(c == nil || hides(b, c), in.Failed).Error()
 	}
-	return record(add, b, entry), nil
+	add.record(b, entry)
+	return add, nil
 }

@@ -107,7 +107,7 @@ func decide(add additions, b basis, in Decisions, received *event.MessageReceive
 			return add, task.Invalid("message", "has %d bytes, and the task's log has room for %d more: send the decision alone", n, max(logRoom(b), 0))
 		}
 		received.For = event.ForDecision
-		if add, err = addMessage(add, b, received); err != nil {
+		if err := add.message(b, received); err != nil {
 			return add, err
 		}
 	}
@@ -229,7 +229,7 @@ func voteOn(add additions, b basis, in Decisions, a *fold.Approval, answer appro
 	}
 	now := a.Approval
 	now.Votes = append(slices.Clone(a.Votes), vote)
-	add = addEvent(add, b, event.KindVoted, &event.ApprovalVoted{ID: a.ID, Vote: vote, Waits: now.WaitsFor(client(b))})
+	add.event(b, event.KindVoted, &event.ApprovalVoted{ID: a.ID, Vote: vote, Waits: now.WaitsFor(client(b))})
 	add.voted, add.settles = true, true
 	add = recordVote(add, b, &a.Approval, &vote)
 	if askedNow(b, &a.Approval).Met(digest) {

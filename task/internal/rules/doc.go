@@ -10,8 +10,8 @@
 // waits or ends. The engine appends the batch, and enters the calls of Draft.Launch
 // when it is durable. A draft that does not commit is discarded together with its fold.
 //
-// A rule is a function: it takes what it reads, the [basis], and returns what it adds, the [additions]. It decides
-// from the fold alone, so it decides the same after a restart.
+// A rule is a function: it reads the [basis], and returns its [additions]. It decides from the fold alone, so it
+// decides the same after a restart.
 //
 // # A call
 //

@@ -21,8 +21,10 @@ type Draft struct {
 	rev         uint64 // of the task before it
 
 	added    additions
-	pending  uint32 // approvals, when the batch was made
-	accepted Lookup // of the message, for the plan that follows at once
+	lists    lists        // of added
+	pending  uint32       // approvals, when the batch was made
+	status   store.Status // of the task, when the batch was made
+	accepted Lookup       // of the message, for the plan that follows at once
 
 	// Initial storage for events and audit, so that a draft of usual size is a single
 	// allocation.
@@ -42,6 +44,7 @@ const (
 func newDraft(r *Rules, at At, f *fold.Fold, bytes int) *Draft {
 	at.Now = at.Now.UTC()
 	d := &Draft{environment: at, rev: f.Header.Rev}
+	d.added.lists = &d.lists
 	d.added.buf = slices.Grow([]byte(nil), bytes)
 	d.basis = basis{r, &d.environment, f}
 	d.added.events, d.added.audit = d.firstEvents[:0], d.firstAudit[:0]
@@ -170,8 +173,9 @@ func (d *Draft) Batch(scope store.Scope, fence *uint64) *store.Batch {
 		Events: d.added.events, Due: d.added.due, Audit: d.added.audit,
 	}
 	b.Rows, b.Needs = withGrants(d.basis, &d.added, withReady(d.basis, &d.added))
-	if d.added.status.State != 0 {
-		b.Change.Status = &d.added.status
+	if d.added.moved {
+		d.status = store.Status{State: d.basis.Header.State, Time: d.basis.Header.StatusTime}
+		b.Change.Status = &d.status
 	}
 	if b.HasContextRows() {
 		b.ContextRows = fold.SessionBound()

@@ -18,11 +18,10 @@ func wake(add additions, at time.Time, key []byte, remove bool) additions {
 }
 
 // unwake removes the due row of a suspended call, if it has one.
-func unwake(add additions, c *fold.Call) additions {
+func (add *additions) unwake(c *fold.Call) {
 	if c.Wake != nil {
 		add.due = append(add.due, removed(timer(c.ID, *c.Wake, c.Watch)))
 	}
-	return add
 }
 
 // timer is the due row of a suspended call, which is entered or looked at.
@@ -34,11 +33,10 @@ func timer(call string, at time.Time, watch bool) store.DueChange {
 }
 
 // unretry removes the due row of a call that is retried, if it has one.
-func unretry(add additions, c *fold.Call) additions {
+func (add *additions) unretry(c *fold.Call) {
 	if c.Retry != nil {
-		add = wake(add, *c.Retry, retryKey(c), true /* remove */)
+		add.due = append(add.due, store.DueChange{Time: store.MillisOf(*c.Retry), Kind: task.DueWake, Key: retryKey(c), Delete: true})
 	}
-	return add
 }
 
 // drop removes a due row that is no longer needed.

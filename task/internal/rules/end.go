@@ -27,8 +27,8 @@ type ending struct {
 // finish ends a call.
 func finish(add additions, b basis, c *fold.Call, e ending) additions {
 	problem := visible.Shorten(visible.Text(e.problem), fold.MaxProblem)
-	add = unwake(add, c)
-	add = unretry(add, c)
+	add.unwake(c)
+	add.unretry(c)
 	name := c.Approval
 	if grant := b.Granted(c); name == "" && grant != nil {
 		name = grant.ID // it was run again under this approval
@@ -36,10 +36,11 @@ func finish(add additions, b basis, c *fold.Call, e ending) additions {
 	if c.State != fold.CallRunning { // else it is canceled through its context
 		add = addChildCancel(add, b, c)
 	}
-	add = addEvent(add, b, event.KindFinished, &event.CallFinished{Call: c.ID, Outcome: e.outcome, Result: e.result, Error: problem, Delta: e.delta, Actions: e.actions})
-	add = shareState(add, b, e.delta)
+	add.event(b, event.KindFinished, &event.CallFinished{Call: c.ID, Outcome: e.outcome, Result: e.result, Error: problem, Delta: e.delta, Actions: e.actions})
+	add.share(b, e.delta)
 	add = closeAsks(add, b, c, "the call has ended")
-	return record(add, b, approval.Audit{What: approval.AuditFinished, Call: c.ID, Tool: c.Tool, Outcome: string(e.outcome), Reason: auditedWhy(b, c, e.outcome, e.gate, problem), Approval: name, Grant: c.Grant, Attempt: c.Attempt})
+	add.record(b, approval.Audit{What: approval.AuditFinished, Call: c.ID, Tool: c.Tool, Outcome: string(e.outcome), Reason: auditedWhy(b, c, e.outcome, e.gate, problem), Approval: name, Grant: c.Grant, Attempt: c.Attempt})
+	return add
 }
 
 // auditedWhy returns why a call has ended, for the audit. The words of tools, hooks and persons, which may
@@ -57,7 +58,7 @@ func complete(add additions, b basis, c *fold.Call, outcome task.Outcome, result
 	if result = event.Compact(result); result == nil {
 		result = json.RawMessage("null")
 	}
-	add = addArtifact(add, b, &event.ArtifactUpdate{ID: c.ID, Name: c.Tool, Parts: event.ResultParts(result, b.Limits.Result(), b.Presenter.Imitates), Last: true})
+	add.artifact(b, &event.ArtifactUpdate{ID: c.ID, Name: c.Tool, Parts: event.ResultParts(result, b.Limits.Result(), b.Presenter.Imitates), Last: true})
 	return finish(add, b, c, ending{outcome: outcome, result: result})
 }
 
@@ -65,7 +66,8 @@ func complete(add additions, b basis, c *fold.Call, outcome task.Outcome, result
 func deny(add additions, b basis, c *fold.Call, x *examined) additions {
 	audited := len(add.audited)
 	add = notRun(add, b, c, ending{outcome: task.OutcomeDenied, problem: x.verdict.Reason, gate: x.said().Gate})
-	return follows(add, audited, x.said())
+	add.follows(audited, x.said())
+	return add
 }
 
 // endInvalid ends a call that is invalid as notRun does.
@@ -97,13 +99,13 @@ func rejected(add additions, b basis, c *fold.Call, a *fold.Approval) additions 
 		return complete(add, b, c, task.OutcomeRejected, result)
 	}
 	if c.Attempt == 0 {
-		add = addArtifact(add, b, &event.ArtifactUpdate{ID: c.ID, Name: c.Tool, Parts: event.TextPart(visible.Text(text)), Last: true})
+		add.artifact(b, &event.ArtifactUpdate{ID: c.ID, Name: c.Tool, Parts: event.TextPart(visible.Text(text)), Last: true})
 	}
 	return notRun(add, b, c, ending{outcome: task.OutcomeRejected, problem: text})
 }
 
 // refusal returns the result that the [tool.DecisionTool] of a call that was not approved has for that, nil if
-// there is none: from any other tool, from a tool that panics, and for a call that has started, whose outcome is
+// there is none: from any other tool, from a tool that panics, and for a call that has started: its outcome is
 // unknown.
 func refusal(b basis, c *fold.Call, reason string) json.RawMessage {
 	l := lookUp(b, c)
@@ -160,7 +162,7 @@ func rejectedAgain(add additions, b basis, c *fold.Call, before *fold.Approval) 
 	if result := refusal(b, c, text); result != nil {
 		return complete(add, b, c, task.OutcomeRejected, result)
 	}
-	add = addArtifact(add, b, &event.ArtifactUpdate{ID: c.ID, Name: c.Tool, Parts: event.TextPart(visible.Text(text)), Last: true})
+	add.artifact(b, &event.ArtifactUpdate{ID: c.ID, Name: c.Tool, Parts: event.TextPart(visible.Text(text)), Last: true})
 	return notRun(add, b, c, ending{outcome: task.OutcomeRejected, problem: text})
 }
 
@@ -169,8 +171,9 @@ func rejectedAgain(add additions, b basis, c *fold.Call, before *fold.Approval) 
 func unknown(add additions, b basis, c *fold.Call, cause event.Cause, why string) additions {
 	add = closeHeld(add, b, c)
 	why = visible.Shorten(visible.Text(why), fold.MaxProblem) // a tool may have written it
-	add = addEvent(add, b, event.KindUnknown, &event.CallUnknown{Call: c.ID, Why: why, Cause: cause})
-	return record(add, b, approval.Audit{What: approval.AuditUnknown, Call: c.ID, Tool: c.Tool, Reason: whyUnknown(cause, why, hides(b, c)), Attempt: c.Attempt})
+	add.event(b, event.KindUnknown, &event.CallUnknown{Call: c.ID, Why: why, Cause: cause})
+	add.record(b, approval.Audit{What: approval.AuditUnknown, Call: c.ID, Tool: c.Tool, Reason: whyUnknown(cause, why, hides(b, c)), Attempt: c.Attempt})
+	return add
 }
 
 // redact returns what a tool says about a call, for questions, which people read who see masked

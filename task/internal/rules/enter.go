@@ -77,11 +77,13 @@ func mayEnter(add additions, b basis, c *fold.Call, l look, entering int) (addit
 		}
 		if before := rejectedBefore(b, c, &x); before != nil {
 			add = rejectedAgain(add, b, c, before)
-			return follows(add, audited, x.said()), nil
+			add.follows(audited, x.said())
+			return add, nil
 		}
 		if standing, x.lapsed = standingGrant(b, c, &x); standing == nil {
 			add = askCall(add, b, c, &x, "")
-			return follows(add, audited, x.said()), nil
+			add.follows(audited, x.said())
+			return add, nil
 		}
 		if err := tool.Unreachable(x.entry.Tool); err != nil {
 			return postpone(add, b, c, err), nil
@@ -282,23 +284,23 @@ func startCall(add additions, b basis, c *fold.Call, e *Execution, attempt int) 
 		started.Grant = e.standing.ID
 		var err error
 		started.Digest, err = callDigest(b, &e.checked)
-		add = add.failed(err)
+		add.fail(err)
 		add = useGrant(add, b, e.standing, c)
 	}
-	add = unretry(add, c)
-	add = addEvent(add, b, event.KindStarted, started)
+	add.unretry(c)
+	add.event(b, event.KindStarted, started)
 	return launched(add, b, c, e, grant)
 }
 
 // resumeCall writes that a suspended call is entered again.
 func resumeCall(add additions, b basis, c *fold.Call, e *Execution) additions {
-	add = unwake(add, c)
-	add = unretry(add, c)
+	add.unwake(c)
+	add.unretry(c)
 	if e.standing != nil {
 		add = useGrant(add, b, e.standing, c)
 	}
 	resumed := &event.CallResumed{Call: c.ID, N: c.Suspended, Tool: e.checked.entry.Digest, Safe: c.Safe && repeatable(e.Tool)}
-	add = addEvent(add, b, event.KindResumed, resumed)
+	add.event(b, event.KindResumed, resumed)
 	return launched(add, b, c, e, b.Granted(c))
 }
 
@@ -312,12 +314,13 @@ func launched(add additions, b basis, c *fold.Call, e *Execution, grant *fold.Ap
 	if e.standing != nil {
 		var err error
 		a.Digest, err = callDigest(b, &e.checked)
-		add = add.failed(err)
+		add.fail(err)
 		a.Grant, a.Gate = e.standing.ID, e.standing.Gate
 	}
 	audited := len(add.audited)
-	add = record(add, b, a)
-	return follows(add, audited, e.verdict)
+	add.record(b, a)
+	add.follows(audited, e.verdict)
+	return add
 }
 
 // enterCall writes that a planned or decided call is entered.

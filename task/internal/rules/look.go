@@ -41,12 +41,13 @@ func (in Look) put(add additions, b basis) (additions, error) {
 	e := &event.CallLooked{Call: c.ID, Waits: shownWaits(b, c, in.Waits)}
 	if len(in.Waits) == 0 {
 		add.force = true
-		return addEvent(add, b, event.KindLooked, e), nil
+		add.event(b, event.KindLooked, e)
+		return add, nil
 	}
 	if slices.Equal(e.Waits, c.Waits) || openRoom(b) < b.Limits.Event {
 		return in.same(add, b, c) // a log that fills up has the first of them
 	}
-	add = addEvent(add, b, event.KindLooked, e)
+	add.event(b, event.KindLooked, e)
 	if b.Header.Phase == store.Live {
 		return add, nil // its turn says it
 	}

@@ -55,7 +55,8 @@ func completeSaid(add additions, b basis, in *Planned) additions {
 	case in.Whole != "" && len(whole) <= b.Limits.Content():
 		u.Parts, u.Append = whole, false
 	}
-	return addArtifact(add, b, u)
+	add.artifact(b, u)
+	return add
 }
 
 // SaidID is the id of the artifact with the text that the planner publishes during the next
@@ -222,7 +223,7 @@ func addStep(add additions, b basis, s *task.Step) additions {
 	var planned *event.StepPlanned // nil: the end, which its status says
 	if s.End == nil {
 		planned = plannedStep(b, s)
-		add = addEvent(add, b, event.KindPlanned, planned)
+		add.event(b, event.KindPlanned, planned)
 		if b.Header.State == task.StateSubmitted || b.View.Says(heldText) {
 			add = say(add, b, a2a.TaskStateWorking, nil)
 		}
@@ -347,5 +348,6 @@ func addOutput(add additions, b basis, o *task.Output) (additions, error) {
 	if err := publishable(b, "a piece of artifact "+a.ID, n, openRoom(b)); err != nil {
 		return add, err
 	}
-	return addArtifact(add, b, u), nil
+	add.artifact(b, u)
+	return add, nil
 }

@@ -52,11 +52,11 @@ func retryAfter(add additions, b basis, c *fold.Call, pause time.Duration, why s
 	if why == c.Trouble {
 		e.Why = ""
 	}
-	add = unretry(add, c)
+	add.unretry(c)
 	if c.Wake != nil && !b.Now.Before(*c.Wake) {
-		add = unwake(add, c) // it has fired, and the next try replaces it
+		add.unwake(c) // it has fired, and the next try replaces it
 	}
-	add = addEvent(add, b, event.KindPostponed, e)
+	add.event(b, event.KindPostponed, e)
 	add = wake(add, e.Until, retryKey(c), false /* remove */)
 	add.troubled = add.troubled || says
 	return add

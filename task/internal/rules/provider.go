@@ -49,7 +49,7 @@ func openApproval(add additions, b basis, id, why string) additions {
 	if a == nil || a.State != approval.Pending || a.Opened {
 		return add
 	}
-	add = addEvent(add, b, event.KindOpened, &event.ApprovalOpened{ID: id, Why: why})
+	add.event(b, event.KindOpened, &event.ApprovalOpened{ID: id, Why: why})
 	if b.offers(&a.Approval) {
 		add.due = append(add.due, removed(b.silence(&a.Approval)))
 	}

@@ -110,7 +110,7 @@ func tellVotes(add additions, b basis, state a2a.TaskState, pending []*approval.
 		}
 		metadata, start := view.MergeMetadata(b.metadata(), raw), len(add.buf)
 		add.buf = event.AppendStatusUpdate(add.buf, b.View.IDs(), b.View.State(), b.millis(), nil /* message */, metadata)
-		add = addPublic(add, b, event.KindProgress, start)
+		add.public(b, event.KindProgress, start)
 		b.View.AddProgress(metadata)
 	}
 	return add

@@ -150,7 +150,7 @@ func (in *FollowUp) receive(add additions, b basis) (_ additions, err error) {
 			return add, err
 		}
 		received.For, received.WrongCodes = event.ForNobody, wrong
-		if add, err = addMessage(add, b, received); err != nil {
+		if err := add.message(b, received); err != nil {
 			return add, err
 		}
 		for _, id := range wrong {
@@ -168,7 +168,7 @@ func (in *FollowUp) receive(add additions, b basis) (_ additions, err error) {
 			return add, err
 		}
 		received.For = event.ForPlanner
-		if add, err = addMessage(add, b, received); err != nil {
+		if err := add.message(b, received); err != nil {
 			return add, err
 		}
 		b.Messages[len(b.Messages)-1].Decoded = kept
@@ -208,7 +208,8 @@ func (in *FollowUp) remark(add additions, b basis, pending []*approval.Approval,
 		add.phase = store.Parked
 	}
 	received.For = event.ForRemark
-	return addMessage(add, b, received)
+	err := add.message(b, received)
+	return add, err
 }
 
 // saidWord returns the word of decision that a message is, if it is not marked as a remark.

@@ -39,8 +39,8 @@ func (in Restored) put(add additions, b basis) (additions, error) {
 		for _, c := range s.Progress {
 			if c.State != fold.CallDone {
 				open = append(open, c)
-				add = unwake(add, c)
-				add = unretry(add, c)
+				add.unwake(c)
+				add.unretry(c)
 			}
 		}
 	}
@@ -48,7 +48,7 @@ func (in Restored) put(add additions, b basis) (additions, error) {
 		add.phase = store.Parked // it waits for a message or a time, as before
 	}
 	for i := range missing {
-		add = addEvent(add, b, event.KindRestored, &event.TaskRestored{ID: missing[i].ID, Moment: missing[i].Moment})
+		add.event(b, event.KindRestored, &event.TaskRestored{ID: missing[i].ID, Moment: missing[i].Moment})
 	}
 	add = resolveAll(add, b, nil, approval.Superseded, approval.Resolution{Via: approval.ViaSystem, At: b.Now, Reason: "the server was restored from a backup of " + b.Restored.Moment()})
 	for _, c := range open {

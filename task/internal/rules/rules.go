@@ -97,8 +97,8 @@ type At struct {
 // millis returns the time as the store has it.
 func (at *At) millis() store.Millis { return store.MillisOf(at.Now) }
 
-// basis is what rules decide from, and cannot add to: the rules in force, the time and environment, and the
-// task with everything that has been added to the batch.
+// basis has all that rules read: the rules in force, the time and environment, and the task with the earlier
+// additions.
 type basis struct {
 	*Rules
 	*At

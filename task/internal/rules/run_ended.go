@@ -101,7 +101,7 @@ func (in RunEnded) put(add additions, b basis) (additions, error) {
 		return finish(add, b, c, e), nil
 	}
 	for _, id := range unmarked {
-		add = addArtifact(add, b, &event.ArtifactUpdate{ID: id, Parts: json.RawMessage(event.Closing), Append: true, Last: true})
+		add.artifact(b, &event.ArtifactUpdate{ID: id, Parts: json.RawMessage(event.Closing), Append: true, Last: true})
 	}
 	switch {
 	case decodeActions(in.Actions).WithholdResult:
@@ -110,9 +110,9 @@ func (in RunEnded) put(add additions, b basis) (additions, error) {
 		if parts == nil {
 			parts = event.ResultParts(in.Result, limit, b.Presenter.Imitates)
 		}
-		add = addArtifact(add, b, &event.ArtifactUpdate{ID: c.ID, Name: c.Tool, Parts: parts, Last: true})
+		add.artifact(b, &event.ArtifactUpdate{ID: c.ID, Name: c.Tool, Parts: parts, Last: true})
 	case whole != nil:
-		add = addArtifact(add, b, &event.ArtifactUpdate{ID: c.ID, Name: c.Tool, Parts: whole, Last: true})
+		add.artifact(b, &event.ArtifactUpdate{ID: c.ID, Name: c.Tool, Parts: whole, Last: true})
 	}
 	e.outcome, e.result = task.OutcomeOK, in.Result
 	return finish(add, b, c, e), nil
@@ -208,7 +208,8 @@ func suspend(add additions, b basis, c *fold.Call, in *RunEnded) additions {
 	if e.Wake != nil {
 		add.due = append(add.due, timer(c.ID, *e.Wake, e.Watch))
 	}
-	return addEvent(add, b, event.KindSuspended, e)
+	add.event(b, event.KindSuspended, e)
+	return add
 }
 
 // LateResult is the [Input] with a result that arrived after its turn had abandoned the
@@ -246,8 +247,9 @@ func (in LateResult) put(add additions, b basis) (additions, error) {
 		e.Error = fmt.Sprintf("the result of %d bytes does not fit into the task's log", len(e.Result))
 		e.Result = nil
 	}
-	add = addEvent(add, b, event.KindLate, e)
-	return record(add, b, approval.Audit{What: approval.AuditLate, Call: c.ID, Tool: c.Tool, Reason: auditedWhy(b, c, task.OutcomeError, "" /* gate */, e.Error), Attempt: in.Entry.Attempt}), nil
+	add.event(b, event.KindLate, e)
+	add.record(b, approval.Audit{What: approval.AuditLate, Call: c.ID, Tool: c.Tool, Reason: auditedWhy(b, c, task.OutcomeError, "" /* gate */, e.Error), Attempt: in.Entry.Attempt})
+	return add, nil
 }
 
 // maxActions bounds the actions of a call, in bytes.

@@ -20,7 +20,7 @@ func begin(add additions, b basis, state a2a.TaskState) additions {
 	start := len(add.buf)
 	metadata := b.metadata()
 	add.buf = event.AppendTask(add.buf, b.View.IDs(), state, b.millis(), metadata)
-	add = addPublic(add, b, event.KindTask, start)
+	add.public(b, event.KindTask, start)
 	b.View.Begin(&event.StatusUpdate{State: state, At: b.millis(), Metadata: metadata})
 	return add
 }
@@ -59,7 +59,7 @@ func publish(add additions, b basis, state a2a.TaskState, q question, own map[st
 	} else {
 		add.buf, kind = event.AppendForms(add.buf, event.Forms{Whole: form(nil, whole), Masked: form(nil, masked)}), event.KindMasked
 	}
-	add = addPublic(add, b, kind, start)
+	add.public(b, kind, start)
 	b.View.SetStatus(state, b.millis(), whole, masked, metadata)
 	return add
 }
@@ -87,7 +87,7 @@ func move(add additions, b basis, state a2a.TaskState) additions {
 		return add.failed(fmt.Errorf("task %s cannot go from %s to %s", b.Header.Task, task.StateName(from), state))
 	}
 	b.Header.State, b.Header.StatusTime = to, b.millis()
-	add.status = store.Status{State: to, Time: b.millis()}
+	add.moved = true
 	return add
 }
 
@@ -132,7 +132,8 @@ func sayWorking(add additions, b basis) additions {
 
 // fault records why the task cannot continue.
 func fault(add additions, b basis, why string) additions {
-	return addEvent(add, b, event.KindFailed, &event.TurnFailed{Error: why})
+	add.event(b, event.KindFailed, &event.TurnFailed{Error: why})
+	return add
 }
 
 // Queued is the [Input] that says that a live task has been waiting for its turn, so that

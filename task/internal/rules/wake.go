@@ -21,7 +21,8 @@ func (in Wake) put(add additions, b basis) (additions, error) {
 	}
 	if s.Until != nil && !s.Done && key == string(stepKey(s.Step)) {
 		add = drop(add, in.Row)
-		return addEvent(add, b, event.KindElapsed, &event.WaitElapsed{Step: s.Step}), nil
+		add.event(b, event.KindElapsed, &event.WaitElapsed{Step: s.Step})
+		return add, nil
 	}
 	for _, c := range s.Progress {
 		mine := key == c.ID && c.State == fold.CallWaiting && at(c.Wake, in.Row.Time) ||

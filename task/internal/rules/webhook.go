@@ -50,7 +50,7 @@ func setWebhook(add additions, b basis, in *SetWebhook, start uint64) (additions
 	} else if !fits {
 		return add, task.Invalid("pushNotificationConfig", "cannot be kept: the task's log is full")
 	}
-	add = addEvent(add, b, event.KindPushSet, set)
+	add.event(b, event.KindPushSet, set)
 	webhook, err := task.EncodeRow(task.RowPush, []byte(w.ID), store.Any, &w)
 	if err != nil {
 		return add, err
@@ -90,7 +90,7 @@ func (in DeleteWebhook) put(add additions, b basis) (additions, error) {
 		return add, ErrNoChange
 	}
 	if in.Overseen {
-		add = record(add, b, approval.Audit{What: approval.AuditWebhook, Webhook: in.ID, By: in.By})
+		add.record(b, approval.Audit{What: approval.AuditWebhook, Webhook: in.ID, By: in.By})
 	}
 	add.quiet = true
 	add = removeWebhookRows(add, in.ID, n)
@@ -104,7 +104,8 @@ func (in DeleteWebhook) put(add additions, b basis) (additions, error) {
 	} else if !fits {
 		deleted.By = auth.Principal{}
 	}
-	return addEvent(add, b, event.KindPushDeleted, deleted), nil
+	add.event(b, event.KindPushDeleted, deleted)
+	return add, nil
 }
 
 // withReady returns the rows of a batch, with the rows that announce it to the webhooks of
