@@ -92,11 +92,12 @@ func (add *additions) event(b basis, kind string, v any) {
 	add.fail(b.ApplyPrivate(v))
 }
 
-// message adds a message from the user.
-func (add *additions) message(b basis, m *event.MessageReceived) error {
+// message adds a message from the user, for a reader.
+func (add *additions) message(b basis, m *event.MessageReceived, reader event.Reader) error {
 	if err := output.CheckDepth(m.Message); err != nil {
 		return task.Invalid("message", "cannot be kept: %v", err)
 	}
+	m.For = reader
 	add.event(b, event.KindMessage, m)
 	return nil
 }

@@ -172,8 +172,3 @@ func withdraw(add additions, b basis, id, why string) additions {
 
 // notHeld is the reason for closing a question whose call no longer waits for the answer.
 const notHeld = "the call does not wait for the answer any longer"
-
-// closeHeld supersedes the question that holds a call, if there is one.
-func closeHeld(add additions, b basis, c *fold.Call) additions {
-	return withdraw(add, b, c.Held, notHeld)
-}

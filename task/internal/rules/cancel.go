@@ -124,7 +124,7 @@ func (in CancelCall) put(add additions, b basis) (additions, error) {
 }
 
 // cancelCalls cancels calls. received, if not nil, is the message that wants it.
-func cancelCalls(add additions, b basis, by auth.Principal, via string, names []string, received *event.MessageReceived) (_ additions, err error) {
+func cancelCalls(add additions, b basis, by auth.Principal, via string, names []string, received *event.MessageReceived) (additions, error) {
 	var calls []*fold.Call
 	for _, name := range names {
 		c, also := b.Named(name)
@@ -146,8 +146,7 @@ func cancelCalls(add additions, b basis, by auth.Principal, via string, names []
 		return add, ErrNoChange
 	}
 	if received != nil {
-		received.For = event.ForDecision
-		if err := add.message(b, received); err != nil {
+		if err := add.message(b, received, event.ForDecision); err != nil {
 			return add, err
 		}
 	}

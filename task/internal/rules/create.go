@@ -45,7 +45,7 @@ func Create(r *Rules, at At, n New) (d *Draft, err error) {
 	if err != nil {
 		return d, err
 	}
-	if err := d.added.message(d.basis, &event.MessageReceived{Message: raw, By: n.Context.Owner(), For: event.ForPlanner}); err != nil {
+	if err := d.added.message(d.basis, &event.MessageReceived{Message: raw, By: n.Context.Owner()}, event.ForPlanner); err != nil {
 		return d, err
 	}
 	f.Messages[0].Decoded = kept

@@ -106,8 +106,7 @@ func decide(add additions, b basis, in Decisions, received *event.MessageReceive
 		if n := len(received.Message); n > minDecision && n > logRoom(b) {
 			return add, task.Invalid("message", "has %d bytes, and the task's log has room for %d more: send the decision alone", n, max(logRoom(b), 0))
 		}
-		received.For = event.ForDecision
-		if err := add.message(b, received); err != nil {
+		if err := add.message(b, received, event.ForDecision); err != nil {
 			return add, err
 		}
 	}

@@ -169,7 +169,7 @@ func rejectedAgain(add additions, b basis, c *fold.Call, before *fold.Approval) 
 // unknown records that the outcome of a call is unknown, and closes the question that held the
 // call.
 func unknown(add additions, b basis, c *fold.Call, cause event.Cause, why string) additions {
-	add = closeHeld(add, b, c)
+	add = withdraw(add, b, c.Held, notHeld)
 	why = visible.Shorten(visible.Text(why), fold.MaxProblem) // a tool may have written it
 	add.event(b, event.KindUnknown, &event.CallUnknown{Call: c.ID, Why: why, Cause: cause})
 	add.record(b, approval.Audit{What: approval.AuditUnknown, Call: c.ID, Tool: c.Tool, Reason: whyUnknown(cause, why, hides(b, c)), Attempt: c.Attempt})

@@ -273,42 +273,30 @@ func startCall(add additions, b basis, c *fold.Call, e *Execution, attempt int) 
 	e.Attempt, e.Allowed = attempt, attempt != c.Attempt
 	started := &event.CallStarted{Call: c.ID, Attempt: attempt, Tool: e.checked.entry.Digest}
 	started.Safe = repeatable(e.Tool) && (e.Allowed || c.Safe)
-	grant := b.Granted(c)
-	if grant != nil {
-		started.Digest = grant.GrantedDigest()
-	}
+	audit := add.entered(b, c, e)
+	started.Digest, started.Grant = audit.Digest, audit.Grant
 	if string(e.checked.raw) != string(b.Planned(c.ID)) {
 		started.Args = e.checked.raw
 	}
-	if e.standing != nil {
-		started.Grant = e.standing.ID
-		var err error
-		started.Digest, err = callDigest(b, &e.checked)
-		add.fail(err)
-		add = useGrant(add, b, e.standing, c)
-	}
 	add.unretry(c)
 	add.event(b, event.KindStarted, started)
-	return launched(add, b, c, e, grant)
+	return launched(add, b, c, e, audit)
 }
 
 // resumeCall writes that a suspended call is entered again.
 func resumeCall(add additions, b basis, c *fold.Call, e *Execution) additions {
 	add.unwake(c)
 	add.unretry(c)
-	if e.standing != nil {
-		add = useGrant(add, b, e.standing, c)
-	}
+	audit := add.entered(b, c, e)
 	resumed := &event.CallResumed{Call: c.ID, N: c.Suspended, Tool: e.checked.entry.Digest, Safe: c.Safe && repeatable(e.Tool)}
 	add.event(b, event.KindResumed, resumed)
-	return launched(add, b, c, e, b.Granted(c))
+	return launched(add, b, c, e, audit)
 }
 
-// launched adds an entry that runs once the batch is durable.
-func launched(add additions, b basis, c *fold.Call, e *Execution, grant *fold.Approval) additions {
-	add.launch = append(add.launch, e)
-	a := approval.Audit{What: approval.AuditStarted, Call: c.ID, Tool: c.Tool, Attempt: c.Attempt}
-	if grant != nil {
+// entered makes the batch depend on the grant of an entry, and returns the audit entry for it.
+func (add *additions) entered(b basis, c *fold.Call, e *Execution) approval.Audit {
+	a := approval.Audit{What: approval.AuditStarted, Call: c.ID, Tool: c.Tool}
+	if grant := b.Granted(c); grant != nil {
 		a.Approval, a.Digest = grant.ID, grant.GrantedDigest()
 	}
 	if e.standing != nil {
@@ -316,9 +304,17 @@ func launched(add additions, b basis, c *fold.Call, e *Execution, grant *fold.Ap
 		a.Digest, err = callDigest(b, &e.checked)
 		add.fail(err)
 		a.Grant, a.Gate = e.standing.ID, e.standing.Gate
+		add.use(b, e.standing, c)
 	}
+	return a
+}
+
+// launched adds an entry that runs once the batch is durable.
+func launched(add additions, b basis, c *fold.Call, e *Execution, audit approval.Audit) additions {
+	add.launch = append(add.launch, e)
 	audited := len(add.audited)
-	add.record(b, a)
+	audit.Attempt = c.Attempt
+	add.record(b, audit)
 	add.follows(audited, e.verdict)
 	return add
 }

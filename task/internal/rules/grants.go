@@ -203,19 +203,19 @@ func grantRows(b basis, c *fold.Call, keys []string, again bool) (all []iter.Seq
 	return all
 }
 
-// useGrant makes the batch depend on the grant of an entry that starts or goes on. A start is counted.
-func useGrant(add additions, b basis, u *usedGrant, c *fold.Call) additions {
+// use makes the batch depend on the grant of an entry that starts or goes on. A start is counted.
+func (add *additions) use(b basis, u *usedGrant, c *fold.Call) {
 	u.promised--
 	if !slices.Contains(add.grants, u) {
 		add.grants = append(add.grants, u)
 	}
 	if c.Paused || u.Uses == 0 {
-		return add
+		return
 	}
 	u.Used++
-	row, err := grantRow(b.Grants.Owner, &u.Grant, u.rev)
+	row, err := grantRow(b.At.Grants.Owner, &u.Grant, u.rev)
 	u.counts = &row
-	return add.failed(err)
+	add.fail(err)
 }
 
 // withGrants adds to the rows of a batch the grants by which its calls start: a counted grant is changed, and

@@ -121,14 +121,7 @@ func tellVotes(add additions, b basis, state a2a.TaskState, pending []*approval.
 func tell(add additions, b basis, state a2a.TaskState, pending []*approval.Approval, text string) additions {
 	switch {
 	case len(pending)+len(b.Waits()) > 0:
-		q, err := questionAbout(b, pending, nil)
-		if err != nil {
-			return add.failed(err)
-		}
-		if text != "" {
-			q.add(a2a.NewTextPart(text))
-		}
-		return publish(add, b, state, *q, nil /* own */)
+		return askMore(add, b, state, pending, nil, text)
 	case text != "":
 		return say(add, b, state, b.message(text))
 	}
@@ -144,13 +137,17 @@ func tellParked(add additions, b basis) additions {
 	return tell(add, b, waitingState(b, b.Pending()), b.Pending(), "")
 }
 
-// askMore asks again about everything that is pending, because a message was no answer.
-func askMore(add additions, b basis, pending []*approval.Approval, no *a2a.Message) additions {
+// askMore publishes a state with the question about everything that is pending, with text, if any, and with a
+// message that was no answer, or nil.
+func askMore(add additions, b basis, state a2a.TaskState, pending []*approval.Approval, no *a2a.Message, text string) additions {
 	q, err := questionAbout(b, pending, no)
 	if err != nil {
 		return add.failed(err)
 	}
-	return publish(add, b, waitingState(b, pending), *q, nil /* own */)
+	if text != "" {
+		q.add(a2a.NewTextPart(text))
+	}
+	return publish(add, b, state, *q, nil /* own */)
 }
 
 // waitingState returns the state in which the task waits for pending, see [approval.Interrupting];

@@ -92,7 +92,7 @@ func (in *FollowUp) put(add additions, b basis) (additions, error) {
 func (in *FollowUp) Decides() bool { return len(in.answers) > 0 }
 
 // receive is put without the webhook.
-func (in *FollowUp) receive(add additions, b basis) (_ additions, err error) {
+func (in *FollowUp) receive(add additions, b basis) (additions, error) {
 	id := b.Header.Task
 	if c := in.Message.ContextID; c != "" && c != b.View.ContextID() {
 		return add, task.Invalid("message.contextId", "is not the context of task %s", id)
@@ -146,11 +146,8 @@ func (in *FollowUp) receive(add additions, b basis) (_ additions, err error) {
 	case !waits:
 		return add, state
 	case len(pending) > 0:
-		if err := stores(b, raw); err != nil {
-			return add, err
-		}
-		received.For, received.WrongCodes = event.ForNobody, wrong
-		if err := add.message(b, received); err != nil {
+		received.WrongCodes = wrong
+		if err := add.undecided(b, received, event.ForNobody); err != nil {
 			return add, err
 		}
 		for _, id := range wrong {
@@ -159,16 +156,12 @@ func (in *FollowUp) receive(add additions, b basis) (_ additions, err error) {
 		if b.Header.Phase == store.Parked {
 			add.phase = store.Parked
 		}
-		return askMore(add, b, pending, kept), nil
+		return askMore(add, b, waitingState(b, pending), pending, kept, ""), nil
 	case step != nil && step.Ask != nil && !step.Done:
 		if !b.Held.IsZero() {
 			return add, &HeldError{b.Held}
 		}
-		if err := stores(b, raw); err != nil {
-			return add, err
-		}
-		received.For = event.ForPlanner
-		if err := add.message(b, received); err != nil {
+		if err := add.undecided(b, received, event.ForPlanner); err != nil {
 			return add, err
 		}
 		b.Messages[len(b.Messages)-1].Decoded = kept
@@ -201,15 +194,19 @@ func (in *FollowUp) remark(add additions, b basis, pending []*approval.Approval,
 		}
 		return add, approval.NotAllowed(decides, fmt.Sprintf("%s decides it, not this conversation, so that a word to %s it does not count; the result follows by itself", by, word.Type))
 	}
-	if err := stores(b, received.Message); err != nil {
-		return add, err
-	}
 	if b.Header.Phase == store.Parked {
 		add.phase = store.Parked
 	}
-	received.For = event.ForRemark
-	err := add.message(b, received)
+	err := add.undecided(b, received, event.ForRemark)
 	return add, err
+}
+
+// undecided adds a message that decides nothing, if the log has room for it.
+func (add *additions) undecided(b basis, m *event.MessageReceived, reader event.Reader) error {
+	if err := stores(b, m.Message); err != nil {
+		return err
+	}
+	return add.message(b, m, reader)
 }
 
 // saidWord returns the word of decision that a message is, if it is not marked as a remark.

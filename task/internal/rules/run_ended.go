@@ -185,7 +185,7 @@ func suspend(add additions, b basis, c *fold.Call, in *RunEnded) additions {
 			}
 		}
 	}
-	add = closeHeld(add, b, c)
+	add = withdraw(add, b, c.Held, notHeld)
 	if len(asks) == 0 && e.Wake == nil {
 		return fail(add, errors.New("the tool suspended its call without a question and without a time to wake it"))
 	}
