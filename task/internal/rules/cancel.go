@@ -69,7 +69,7 @@ func endAll(add additions, b basis, state a2a.TaskState, says string) additions 
 	add = resolveAll(add, b, nil, approval.Canceled, approval.Resolution{Via: approval.ViaSystem, At: b.Now, Reason: "the task has ended"})
 	if s := b.Step(); s != nil {
 		if s.Until != nil && !s.Done {
-			add = wake(add, *s.Until, stepKey(s.Step), true /* remove */)
+			add.due = append(add.due, removed(wakeup(*s.Until, stepKey(s.Step))))
 		}
 		for _, c := range s.Progress {
 			if c.State == fold.CallDone {

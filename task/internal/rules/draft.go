@@ -61,7 +61,7 @@ type Input interface {
 // advanced.
 type LogChanged struct{}
 
-func (LogChanged) put(add additions, b basis) (additions, error) {
+func (LogChanged) put(add additions, _ basis) (additions, error) {
 	add.told = true
 	return add, nil
 }

@@ -11,10 +11,9 @@ import (
 	"a2a-server/task/internal/fold"
 )
 
-// wake adds a due row that wakes the task, or removes it.
-func wake(add additions, at time.Time, key []byte, remove bool) additions {
-	add.due = append(add.due, store.DueChange{Time: store.MillisOf(at), Kind: task.DueWake, Key: key, Delete: remove})
-	return add
+// wakeup is the due row that wakes the task.
+func wakeup(at time.Time, key []byte) store.DueChange {
+	return store.DueChange{Time: store.MillisOf(at), Kind: task.DueWake, Key: key}
 }
 
 // unwake removes the due row of a suspended call, if it has one.
@@ -29,13 +28,13 @@ func timer(call string, at time.Time, watch bool) store.DueChange {
 	if watch {
 		return store.DueChange{Time: task.LookTime, Kind: task.DueLook, Key: []byte(call)}
 	}
-	return store.DueChange{Time: store.MillisOf(at), Kind: task.DueWake, Key: []byte(call)}
+	return wakeup(at, []byte(call))
 }
 
 // unretry removes the due row of a call that is retried, if it has one.
 func (add *additions) unretry(c *fold.Call) {
 	if c.Retry != nil {
-		add.due = append(add.due, store.DueChange{Time: store.MillisOf(*c.Retry), Kind: task.DueWake, Key: retryKey(c), Delete: true})
+		add.due = append(add.due, removed(wakeup(*c.Retry, retryKey(c))))
 	}
 }
 

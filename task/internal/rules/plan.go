@@ -243,7 +243,7 @@ func addStep(add additions, b basis, s *task.Step) additions {
 		}
 		return endTask(add, b, s.End.State, s.End.Message)
 	case planned.Until != nil:
-		add = wake(add, *planned.Until, stepKey(planned.Step), false /* remove */)
+		add.due = append(add.due, wakeup(*planned.Until, stepKey(planned.Step)))
 	case s.Ask != nil:
 		if m := s.Ask.Message; m != nil {
 			if err := sayable(b, m, nil, logRoom(b)); err != nil {

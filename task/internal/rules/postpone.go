@@ -57,7 +57,7 @@ func retryAfter(add additions, b basis, c *fold.Call, pause time.Duration, why s
 		add.unwake(c) // it has fired, and the next try replaces it
 	}
 	add.event(b, event.KindPostponed, e)
-	add = wake(add, e.Until, retryKey(c), false /* remove */)
+	add.due = append(add.due, wakeup(e.Until, retryKey(c)))
 	add.troubled = add.troubled || says
 	return add
 }
