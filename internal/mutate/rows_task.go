@@ -16,7 +16,7 @@ func taskRows() []row {
 		{"task/internal/fold", "Fold.ApprovalOf", never("Kind"), "task/internal/rules TestTermsOfAnOutcome", "who may say what came of a call is who could approve it"},
 		{"task/internal/rules", "endDenied", never("Firm"), "TestDeniedApprovalEnds", "a gate whose condition fails ends no pending approval"},
 		{"task/internal/rules", "askAgain", skip("old.Terms"), "TestAskedAgainOnTheSameTerms", "a call that is asked about again keeps its terms when no rule asks any longer"},
-		{"task/internal/rules", "askMore", returns("add"), "TestFollowUpThatDecidesNothing", "a message that decides nothing is answered with the question"},
+		{"task/internal/rules", "FollowUp.receive", use("askMore()", "add"), "TestFollowUpThatDecidesNothing", "a message that decides nothing is answered with the question"},
 		{"task/internal/rules", "askTerms", use("termsOf()", "own"), "TestConfirmationHasTheTermsOfItsCall", "what a tool wants confirmed is decided on the terms of its call"},
 		{"task/internal/rules", "bound", always("digest"), "TestEntryOfACallThatStood/approved, the definition", "an approval is for the tool and the arguments that were shown"},
 		{"task/internal/fold", "Approval.GrantedDigest", never("Edited"), "task/internal/rules TestEditUnderAnotherRuleIsAskedAnew", "an edit is an approval of the edited arguments"},
