@@ -84,6 +84,11 @@ func (f *Fold) Granted(c *Call) *Approval {
 	})
 }
 
+// ApprovalOf returns the newest approval that asks whether a call may run, or nil.
+func (f *Fold) ApprovalOf(c *Call) *Approval {
+	return f.Newest(func(a *Approval) bool { return a.Call == c.ID && a.Ask == "" && a.Kind == approval.KindCall })
+}
+
 // Open returns the approval of a question that the call asked before it was resumed, if the
 // tool has not received the answer: pending, or decided while the tool ran. It returns nil
 // without such a question.

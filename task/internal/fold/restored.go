@@ -2,6 +2,7 @@ package fold
 
 import (
 	"slices"
+	"time"
 
 	"a2a-server/approval"
 	"a2a-server/task/internal/event"
@@ -29,6 +30,9 @@ func (r Restorations) Mark() string {
 	}
 	return approval.Mark(r[len(r)-1].ID)
 }
+
+// Moment returns the moment of the newest backup of them.
+func (r Restorations) Moment() string { return r[len(r)-1].Moment.UTC().Format(time.RFC3339) }
 
 // restored folds that the store was restored from a backup. Open calls forget when they are
 // retried or woken. A call that was never started is as planned again, unless a decision that is

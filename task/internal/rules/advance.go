@@ -27,151 +27,138 @@ const (
 // maxDraft is how many bytes of events a draft may have before it is committed.
 const maxDraft = 1 << 20
 
-// Advance adds to the draft everything that can be decided now: plans, checks, questions,
-// starts, results, and whether the task waits or ends.
-func (d *Draft) Advance() (n Next, err error) {
-	defer d.rules.guard(d.f.View.TaskID(), "code supplied by the application", &err)
-	for d.phase != store.Final {
-		s := d.f.Step()
+// advance is Advance, with the lookup that has accepted the message of a new task.
+func advance(add additions, b basis, accepted Lookup) (additions, Next) {
+	for add.phase != store.Final && add.err == nil {
+		s := b.Step()
 		switch {
 		case s != nil && !s.Finished():
-			if err := d.advanceCalls(s); err != nil {
-				return NextNothing, err
+			if add = advanceCalls(add, b, s); add.err == nil && !s.Finished() {
+				return settle(add, b, s), NextNothing
 			}
-			if !s.Finished() {
-				return NextNothing, d.settle(s)
-			}
-		case d.size() > maxDraft:
-			return NextAgain, nil
-		case !d.rules.inline() || !d.at.Held.IsZero():
-			return NextPlan, nil
+		case add.size() > maxDraft:
+			return add, NextAgain
+		case !b.inline() || !b.Held.IsZero():
+			return add, NextPlan
 		default:
-			next, err := d.plan()
+			next, err := plan(b, accepted)
 			if err != nil {
-				return NextNothing, d.plannerFailed(err)
+				return plannerFailed(add, b, err), NextNothing
 			}
-			if err := d.addStep(next); err != nil {
-				return NextNothing, err
-			}
+			add, accepted = addStep(add, b, next), Lookup{}
 		}
 	}
-	return NextNothing, nil
+	return add, NextNothing
 }
 
 // advanceCalls moves each call of the step as far as it goes.
-func (d *Draft) advanceCalls(s *fold.Step) error {
+func advanceCalls(add additions, b basis, s *fold.Step) additions {
 	// All calls are examined before any starts: an approval for one may hold its siblings.
 	ready := make([]*Execution, len(s.Progress))
-	held := false
+	held, entering := false, 0 // calls that may be entered, and have not been
 	for i, c := range s.Progress {
-		var err error
 		switch {
-		case d.waits(c):
+		case waits(b, c):
 		case c.State == fold.CallPlanned:
-			ready[i], err = d.mayEnter(c, d.look(c))
+			add, ready[i] = mayEnter(add, b, c, lookUp(b, c), entering)
 		case c.State == fold.CallDecided:
-			ready[i], err = d.decided(c)
+			add, ready[i] = decided(add, b, c, entering)
 		}
-		if err != nil {
-			return err
+		if ready[i] != nil {
+			entering++
 		}
 		undecided := c.State == fold.CallAsked || ready[i] == nil && c.Retry != nil && c.State != fold.CallDone
-		held = held || d.rules.HoldSiblings && c.Attempt == 0 && undecided
+		held = held || b.HoldSiblings && c.Attempt == 0 && undecided
 	}
 	for i, c := range s.Progress {
-		var err error
+		if waits(b, c) {
+			continue
+		}
 		switch c.State {
 		case fold.CallRunning:
-			if !d.running(c) {
-				err = d.died(c)
+			if !running(b, c, add.launch) {
+				add = died(add, b, c, entering)
 			}
 		case fold.CallPlanned, fold.CallDecided:
 			if ready[i] != nil && (c.Attempt > 0 || !held) {
-				err = d.enterCall(c, ready[i])
+				entering--
+				add = enterCall(add, b, c, ready[i])
 			}
 		case fold.CallUncertain:
-			if !d.waits(c) {
-				err = d.uncertain(c)
-			}
+			add = uncertain(add, b, c, entering)
 		case fold.CallWaiting:
-			if !d.waits(c) {
-				err = d.goOn(c)
-			}
+			add = goOn(add, b, c, entering)
 		case fold.CallAsked, fold.CallDone:
 		}
-		if err != nil {
-			return err
-		}
-		if !d.waits(c) { // its time has come, and its siblings keep it from starting
-			d.unretry(c)
+		if !waits(b, c) { // its time has come, and its siblings keep it from starting
+			add.unretry(c)
 		}
 	}
-	return nil
+	return add
 }
 
 // settle sets the phase and state of a task while calls of its step are open.
-func (d *Draft) settle(s *fold.Step) error {
-	pending, says := d.f.Pending(), d.troubles()
+func settle(add additions, b basis, s *fold.Step) additions {
+	pending, says := b.Pending(), ""
+	if add.troubled {
+		says = troubles(s)
+	}
 	waits := len(pending) > 0 // otherwise for a timer
-	if d.f.Busy() > 0 {
-		waits = d.f.WaitsMeanwhile()
-	} else if d.phase = store.Parked; s.Ask != nil {
-		return nil // said when the step was added
+	if b.Busy() > 0 {
+		waits = b.WaitsMeanwhile()
+	} else if add.phase = store.Parked; s.Ask != nil {
+		return add // said when the step was added
 	}
 	state := a2a.TaskStateWorking
 	if waits {
-		state = d.waitingState(pending)
+		state = waitingState(b, pending)
 	}
-	if task.StateName(d.f.Header.State) != state || says != "" || (d.news() || d.kept && d.roomToRepeat()) && len(pending) > 0 || state == a2a.TaskStateWorking && !d.f.SaysItWaitsFor(pending) {
-		return d.tell(state, pending, says)
+	if task.StateName(b.Header.State) != state || says != "" || (add.news() || add.kept && roomToRepeat(b)) && len(pending) > 0 || state == a2a.TaskStateWorking && !b.SaysItWaitsFor(pending) {
+		return tell(add, b, state, pending, says)
 	}
-	if d.voted && len(pending) > 0 {
-		return d.tellVotes(state, pending)
+	if add.voted && len(pending) > 0 {
+		return tellVotes(add, b, state, pending)
 	}
-	if stale, err := d.waitsStale(pending); err != nil || !stale {
-		return err // nothing is new
+	if stale, err := waitsStale(b, pending); err != nil || !stale {
+		return add.failed(err) // nothing is new
 	}
-	return d.tell(state, pending, "")
+	return tell(add, b, state, pending, "")
 }
 
 // decided returns the entry of a call that was approved and may be entered. It ends a
 // call that was not approved.
-func (d *Draft) decided(c *fold.Call) (*Execution, error) {
-	a := d.f.Approval(c.Approval)
+func decided(add additions, b basis, c *fold.Call, entering int) (additions, *Execution) {
+	a := b.Approval(c.Approval)
 	switch a.State { //nolint:exhaustive // the other states are handled together
 	case approval.Approved, approval.Edited:
-		return d.mayEnter(c, d.look(c))
+		return mayEnter(add, b, c, lookUp(b, c), entering)
 	case approval.Responded:
-		return nil, d.complete(c, task.OutcomeResponded, a.Resolution.Response)
+		return complete(add, b, c, task.OutcomeResponded, a.Resolution.Response), nil
 	case approval.Rejected:
-		return nil, d.rejected(c, a)
+		return rejected(add, b, c, a), nil
 	case approval.Expired:
 		if a.Kind == approval.KindOutcome {
-			return nil, d.finish(c, task.OutcomeUnknown, nil, "the result of the call is unknown and nobody decided in time", nil)
+			return finish(add, b, c, ending{outcome: task.OutcomeUnknown, problem: "the result of the call is unknown and nobody decided in time"}), nil
 		}
-		if refused, err := d.refused(c, task.OutcomeExpired, "expired"); refused || err != nil {
-			return nil, err
+		if result := refusal(b, c, "expired"); result != nil {
+			return complete(add, b, c, task.OutcomeExpired, result), nil
 		}
-		return nil, d.notRun(c, task.OutcomeExpired, "nobody approved the call in time")
+		return notRun(add, b, c, ending{outcome: task.OutcomeExpired, problem: "nobody approved the call in time"}), nil
 	default:
-		return nil, fmt.Errorf("call %s is decided by approval %s, which is %s", c.ID, a.ID, a.State)
+		return add.failed(fmt.Errorf("call %s is decided by approval %s, which is %s", c.ID, a.ID, a.State)), nil
 	}
 }
 
 // died records that the outcome of a call is unknown because its process is gone, and
 // continues from there.
-func (d *Draft) died(c *fold.Call) error {
+func died(add additions, b basis, c *fold.Call, entering int) additions {
 	const why = "the server stopped while it ran"
 	if c.Canceled {
-		if err := d.addChildCancel(c); err != nil {
-			return err
-		}
-		return d.endCanceled(c, why)
+		add = addChildCancel(add, b, c)
+		return endCanceled(add, b, c, why, nil)
 	}
-	if err := d.unknown(c, event.CauseDied, why); err != nil {
-		return err
-	}
-	return d.uncertain(c)
+	add = unknown(add, b, c, event.CauseDied, why)
+	return uncertain(add, b, c, entering)
 }
 
 // Automatic repeats of a call after its process died: their number, and the pause before each.
@@ -187,64 +174,62 @@ const (
 // it ends with an error, or after a restoration, a person is asked. A call with a checkpoint is entered again with it if the process
 // died and the tool is and was the same, equally often: a tool that kills the process at every entry must not do so forever,
 // even with new checkpoints. For any other call, and after the repeats, a person is asked.
-func (d *Draft) uncertain(c *fold.Call) error {
-	l := d.look(c)
-	x := d.validated(c, l)
+func uncertain(add additions, b basis, c *fold.Call, entering int) additions {
+	l := lookUp(b, c)
+	x := validated(b, c, l)
 	switch {
 	case x.trouble != nil:
-		return d.postpone(c, x.trouble)
+		return postpone(add, b, c, x.trouble)
 	case x.invalid != nil:
 		// It cannot be run again. Its outcome is still unknown.
-		return d.notRun(c, task.OutcomeInvalid, x.invalid.Error())
+		return endInvalid(add, b, c, x.invalid)
 	}
 	if c.Cause == event.CauseRestored {
-		return d.askOutcome(c, &x) // it may have ended since, and more may have followed
+		return askOutcome(add, b, c, &x) // it may have ended since, and more may have followed
 	}
 	safe := c.Safe && repeatable(x.entry.Tool)
 	x.changed = c.Changed || c.Digest != "" && c.Digest != x.entry.Digest
 	again := c.Cause == event.CauseDied && (safe || c.Checkpoint && !x.changed)
 	switch {
 	case safe && c.Cause != event.CauseDied:
-		return d.finish(c, task.OutcomeError, nil, fmt.Sprintf("%s has no result: %s", c.Tool, c.Why), nil)
+		return finish(add, b, c, ending{outcome: task.OutcomeError, problem: fmt.Sprintf("%s has no result: %s", c.Tool, c.Why)})
 	case again && c.Repeats < maxRepeats:
 		if c.Repeats > 0 && c.Retry == nil {
-			return d.retryAfter(c, backoff(c.Repeats, firstRepeat, maxRepeat), c.Why)
+			return retryAfter(add, b, c, backoff(c.Repeats, firstRepeat, maxRepeat), c.Why)
 		}
-		e, err := d.mayEnter(c, l)
-		if err != nil || e == nil {
-			return err
+		var e *Execution
+		if add, e = mayEnter(add, b, c, l, entering); e == nil {
+			return add
 		}
-		return d.start(c, e, c.Attempt)
+		return startCall(add, b, c, e, c.Attempt)
 	}
-	return d.askOutcome(c, &x)
+	return askOutcome(add, b, c, &x)
 }
 
 // goOn enters a suspended call again when all of its questions are answered, or its timer
 // has fired; for a call that is watched, when a look has found a change. While a restored store waits for its operator, no timer fires.
-func (d *Draft) goOn(c *fold.Call) error {
+func goOn(add additions, b basis, c *fold.Call, entering int) additions {
 	ready := len(c.Asks) > 0
 	for _, ask := range c.Asks {
-		if a := d.f.Approval(ask.Approval); a == nil || a.State == approval.Pending {
+		if a := b.Approval(ask.Approval); a == nil || a.State == approval.Pending {
 			ready = false
 		}
 	}
-	due := d.at.Held.IsZero() && c.Wake != nil && !d.at.Now.Before(*c.Wake) && (!c.Watch || c.Looked)
+	due := b.Held.IsZero() && c.Wake != nil && !b.Now.Before(*c.Wake) && (!c.Watch || c.Looked)
 	if !ready && !due {
-		return nil
+		return add
 	}
-	e, err := d.mayEnter(c, d.look(c))
-	if err != nil || e == nil {
-		return err
+	add, e := mayEnter(add, b, c, lookUp(b, c), entering)
+	if e == nil {
+		return add
 	}
-	return d.resume(c, e)
+	return resumeCall(add, b, c, e)
 }
 
 // plannerFailed ends the task because its planner cannot continue.
-func (d *Draft) plannerFailed(cause error) error {
-	d.problem("planner failed", cause)
+func plannerFailed(add additions, b basis, cause error) additions {
+	problem(b, "planner failed", cause)
 	why := visible.Shorten(cause.Error(), fold.MaxProblem)
-	if err := d.fault(why); err != nil {
-		return err
-	}
-	return d.end(a2a.TaskStateFailed, d.rules.message("The task failed: "+why))
+	add = fault(add, b, why)
+	return endTask(add, b, a2a.TaskStateFailed, b.message("The task failed: "+why))
 }

@@ -21,76 +21,52 @@ type AskAnew struct {
 	Successor *string // gets the id of the new approval
 }
 
-func (in AskAnew) put(d *Draft) error {
-	a, err := d.permitted(in.Approval, in.Digest, d.rules.decider(in.By, in.Via))
+func (in AskAnew) put(add additions, b basis) (additions, error) {
+	a, by, err := permitted(b, in.Approval, in.Digest, b.decider(in.By, in.Via))
 	if err != nil {
-		return err
+		return add, err
 	}
+	add.decider = by
 	refuse := func(why string) error { return approval.NotAllowed(&a.Approval, why) }
-	if in.Via == approval.ViaProvider || !d.mayBeAnew(a) {
-		return refuse("only the question whether a call may begin can be asked anew, by a person; decide it as it is")
+	if in.Via == approval.ViaProvider || !mayBeAnew(b.Fold, a) {
+		return add, refuse("only the question whether a call may begin can be asked anew, by a person; decide it as it is")
 	}
-	c, l := d.f.Call(a.Call), d.lookOf(&a.Approval)
+	c, l := b.Call(a.Call), lookOf(b, &a.Approval)
 	switch {
 	case l.trouble != nil:
-		return refuse("its tool cannot be reached now, so that its gates are not known: try again later")
-	case d.outdated(&a.Approval, &l):
-		return ErrStale
+		return add, refuse("its tool cannot be reached now, so that its gates are not known: try again later")
+	case outdated(b, &a.Approval, &l):
+		return add, ErrStale
 	}
-	x, room := d.examine(c, l, c.Args, false /* open */), d.openRoom()
+	x, room := examine(b, c, l, c.Args, false /* open */), openRoom(b)
 	if x.invalid != nil {
-		return refuse("its call is not valid any more: reject it; it would be stopped")
+		return add, refuse("its call is not valid any more: reject it; it would be stopped")
 	}
 	if x.verdict.Action == approval.ActionDeny {
-		return refuse("a gate denies the call now: reject it; it would be stopped")
+		return add, refuse("a gate denies the call now: reject it; it would be stopped")
 	}
 	if len(stricter(a, &x.verdict).Beyond(a.Terms)) == 0 {
-		return refuse("its gates demand nothing more now; decide it as it is")
+		return add, refuse("its gates demand nothing more now; decide it as it is")
 	}
 	keepTerms(a, &x.verdict)
-	if err := d.resolve(a, approval.Superseded, approval.Resolution{By: in.By, Via: in.Via, At: d.at.Now, Reason: "asked anew, because its gates demand more now"}); err != nil {
-		return err
+	add = resolve(add, b, a, approval.Superseded, approval.Resolution{By: in.By, Via: in.Via, At: b.Now, Reason: "asked anew, because its gates demand more now"})
+	asked := len(b.Approvals)
+	add = askCall(add, b, c, &x, a.ID)
+	if len(b.Approvals) == asked { // the call has ended instead
+		return add, refuse("the question cannot be shown on these terms; decide it as it is")
 	}
-	asked := len(d.asked)
-	if err := d.askCall(c, &x, a.ID); err != nil {
-		return err
+	add = tellParked(add, b)
+	if n := add.size(); n > room {
+		return add, refuse(fmt.Sprintf("asking it anew takes %d bytes, and the log of the task has room for %d more beside decisions and results; decide it as it is", n, max(room, 0)))
 	}
-	if len(d.asked) == asked { // the call has ended instead
-		return refuse("the question cannot be shown on these terms; decide it as it is")
-	}
-	if err := d.tellParked(); err != nil {
-		return err
-	}
-	if n := d.size(); n > room {
-		return refuse(fmt.Sprintf("asking it anew takes %d bytes, and the log of the task has room for %d more beside decisions and results; decide it as it is", n, max(room, 0)))
-	}
-	*in.Successor = d.asked[asked].ID
-	return nil
+	*in.Successor = b.Approvals[asked].ID
+	return add, nil
 }
 
 // mayBeAnew reports whether an approval asks whether a call may begin.
-func (d *Draft) mayBeAnew(a *fold.Approval) bool {
-	c := d.f.Call(a.Call)
+func mayBeAnew(f *fold.Fold, a *fold.Approval) bool {
+	c := f.Call(a.Call)
 	return a.State == approval.Pending && a.Kind == approval.KindCall && a.Ask == "" && c.Attempt == 0 && c.Cause == "" && !c.Paused
-}
-
-// stricter returns the terms of an approval together with those of a verdict about its call now. Where
-// nothing asks, they are its own.
-func stricter(a *fold.Approval, now *approval.Verdict) approval.Terms {
-	if now.Action != approval.ActionAsk {
-		return a.Terms
-	}
-	return a.Terms.Both(now.Terms)
-}
-
-// keepTerms adds the terms of an earlier approval of a call to a verdict that asks about the call.
-func keepTerms(a *fold.Approval, now *approval.Verdict) {
-	terms := stricter(a, now)
-	now.Gates = approval.WithGates(now.Gates, a.Gates)
-	if terms.Gate = now.Terms.Gate; !terms.Same(now.Terms) {
-		terms.Grants = nil // no later call would be asked about on these terms
-	}
-	now.Terms = terms
 }
 
 // Stricter returns what the gates demand beyond the terms of a pending approval, in words; empty: it cannot
@@ -98,15 +74,15 @@ func keepTerms(a *fold.Approval, now *approval.Verdict) {
 func Stricter(ctx context.Context, r *Rules, f *fold.Fold, id string, now time.Time) (more []string) {
 	var err error // reported
 	defer r.guard(f.View.TaskID(), "code supplied by the application", &err)
-	d := newDraft(r, At{Ctx: ctx, Now: now}, f, 0)
+	b := basis{r, &At{Ctx: ctx, Now: now.UTC()}, f}
 	a := f.Approval(id)
-	if a == nil || !d.mayBeAnew(a) {
+	if a == nil || !mayBeAnew(b.Fold, a) {
 		return nil
 	}
-	l := d.lookOf(&a.Approval)
-	if d.outdated(&a.Approval, &l) {
+	l := lookOf(b, &a.Approval)
+	if outdated(b, &a.Approval, &l) {
 		return nil // it is asked again before it is decided
 	}
-	x := d.judged(f.Call(a.Call), l)
+	x := judged(b, f.Call(a.Call), l)
 	return stricter(a, &x.verdict).Beyond(a.Terms)
 }

@@ -6,77 +6,42 @@ import (
 	"slices"
 
 	"a2a-server/approval"
-	"a2a-server/internal/visible"
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/internal/event"
 	"a2a-server/task/internal/fold"
 )
 
-// ask adds an approval: event, row, deadline, notifications and audit.
-func (d *Draft) ask(a *approval.Approval) error {
-	if err := d.add(event.KindAsked, a); err != nil {
-		return err
-	}
-	asked := d.f.Approval(a.ID)
-	if err := d.putApproval(asked); err != nil {
-		return err
-	}
-	if a.Deadline != nil {
-		d.due = append(d.due, expiry(a))
-	}
-	d.due = append(d.due, reminders(a)...)
-	if d.rules.offers(a) {
-		d.due = append(d.due, d.rules.silence(a))
-	}
-	d.asked = append(d.asked, &asked.Approval)
-	if err := d.announce(a, task.NotifyAsked); err != nil {
-		return err
-	}
-	if err := d.recordOf(a, approval.Audit{What: approval.AuditAsked, By: a.Requester, Deadline: a.Deadline}); err != nil {
-		return err
-	}
-	for i := range a.Votes {
-		if err := d.recordVote(a, &a.Votes[i]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // recordVote adds the audit entry of a vote.
-func (d *Draft) recordVote(a *approval.Approval, v *approval.Vote) error {
-	return d.recordOf(a, approval.Audit{What: approval.AuditVoted, Digest: v.Digest, By: v.By, Via: v.Via, Reason: v.Reason})
+func recordVote(add additions, b basis, a *approval.Approval, v *approval.Vote) additions {
+	return recordOf(add, b, a, approval.Audit{What: approval.AuditVoted, Digest: v.Digest, By: v.By, Via: v.Via, Reason: v.Reason})
 }
 
 // recordOf adds an audit entry about an approval, with the digest of the call that it shows unless entry has another.
-func (d *Draft) recordOf(a *approval.Approval, entry approval.Audit) error {
+func recordOf(add additions, b basis, a *approval.Approval, entry approval.Audit) additions {
 	entry.Approval, entry.Call, entry.Tool, entry.Gate, entry.Digest = a.ID, a.Call, a.Tool, a.Terms.Gate, cmp.Or(entry.Digest, a.Digest)
-	return d.record(entry)
+	add.record(b, entry)
+	return add
 }
 
-// changed adds an event that changes a pending approval, the row of the approval, and an audit entry, which has the
+// changeApproval adds an event that changes a pending approval, the row of the approval, and an audit entry, which has the
 // deadline after it or, if the event has removed that, its own.
-func (d *Draft) changed(a *fold.Approval, kind string, e any, entry approval.Audit) error {
-	if err := d.add(kind, e); err != nil {
-		return err
-	}
+func changeApproval(add additions, b basis, a *fold.Approval, kind string, e any, entry approval.Audit) additions {
+	add.event(b, kind, e)
 	if a.Deadline != nil {
 		entry.Deadline = a.Deadline
 	}
-	if err := d.putApproval(a); err != nil {
-		return err
-	}
-	return d.recordOf(&a.Approval, entry)
+	add = putApproval(add, b, a)
+	return recordOf(add, b, &a.Approval, entry)
 }
 
 // putApproval writes the approval's row without checking the row's own rev: the task's
 // rev guards it.
-func (d *Draft) putApproval(a *fold.Approval) error {
+func putApproval(add additions, b basis, a *fold.Approval) additions {
 	row, err := task.EncodeRow(task.RowApproval, []byte(a.ID), store.Any, &a.Approval)
-	row.Index = ApprovalKeys(store.Owner(d.f.Owner.Tenant, d.f.Owner.Subject), &a.Approval)
-	d.rows = append(d.rows, row)
-	return err
+	row.Index = ApprovalKeys(store.Owner(b.Owner.Tenant, b.Owner.Subject), &a.Approval)
+	add.rows = append(add.rows, row)
+	return add.failed(err)
 }
 
 // ApprovalKeys returns the keys of an approval of an owner's task in all indexes.
@@ -127,27 +92,21 @@ func settledKeys(tenant string, a *approval.Approval) []store.IndexKey {
 }
 
 // resolve ends an approval: event, row, deadline, notifications and audit.
-func (d *Draft) resolve(a *fold.Approval, state approval.State, r approval.Resolution) error {
+func resolve(add additions, b basis, a *fold.Approval, state approval.State, r approval.Resolution) additions {
 	deadline, later := a.Deadline, reminders(&a.Approval)
-	if err := d.add(event.KindResolved, &event.ApprovalResolved{ID: a.ID, State: state, Resolution: r}); err != nil {
-		return err
-	}
-	if err := d.putApproval(a); err != nil {
-		return err
-	}
+	add.event(b, event.KindResolved, &event.ApprovalResolved{ID: a.ID, State: state, Resolution: r})
+	add = putApproval(add, b, a)
 	if deadline != nil {
-		d.due = append(d.due, removed(expiry(&a.Approval)))
+		add.due = append(add.due, removed(expiry(&a.Approval)))
 	}
 	for _, due := range later {
-		d.due = append(d.due, removed(due))
+		add.due = append(add.due, removed(due))
 	}
-	if !a.Opened && d.rules.offers(&a.Approval) {
-		d.due = append(d.due, removed(d.rules.silence(&a.Approval)))
+	if !a.Opened && b.offers(&a.Approval) {
+		add.due = append(add.due, removed(b.silence(&a.Approval)))
 	}
-	d.resolved, d.settles = append(d.resolved, a.ID), true
-	if err := d.announce(&a.Approval, task.NotifyResolved); err != nil {
-		return err
-	}
+	add.resolved, add.settles = append(add.resolved, a.ID), true
+	add = announce(add, b, &a.Approval, task.NotifyResolved)
 	entry := approval.Audit{What: approval.AuditResolved, Digest: r.Digest, State: state, By: r.By, Via: r.Via, Reason: r.Reason}
 	if r.Grant != nil {
 		entry.Grant = r.Grant.ID
@@ -155,27 +114,25 @@ func (d *Draft) resolve(a *fold.Approval, state approval.State, r approval.Resol
 	if state == approval.Expired {
 		entry.Deadline = deadline
 	}
-	if err := d.recordOf(&a.Approval, entry); err != nil {
-		return err
-	}
-	d.audited[len(d.audited)-1].Asked = a.Asked // never routine, so the entry is there
-	return nil
+	add = recordOf(add, b, &a.Approval, entry)
+	add.audited[len(add.audited)-1].Asked = a.Asked // never routine, so the entry is there
+	return add
 }
 
 // announce adds the notifications of an event of an approval: a row for each route that takes it.
-func (d *Draft) announce(a *approval.Approval, event string) error {
-	for i := range d.rules.Routes {
-		r := &d.rules.Routes[i]
+func announce(add additions, b basis, a *approval.Approval, event string) additions {
+	for i := range b.Routes {
+		r := &b.Routes[i]
 		if !r.Takes(event, a.Routes()) && !escalatesTo(a, r, event) {
 			continue
 		}
-		row, err := (&task.Notification{V: task.RowVersion, Approval: a.ID, Event: event, Route: r.Name, At: d.now()}).Row(store.Any)
+		row, err := (&task.Notification{V: task.RowVersion, Approval: a.ID, Event: event, Route: r.Name, At: b.millis()}).Row(store.Any)
 		if err != nil {
-			return err
+			return add.failed(err)
 		}
-		d.rows = append(d.rows, row)
+		add.rows = append(add.rows, row)
 	}
-	return nil
+	return add
 }
 
 // escalatesTo reports whether an event is an escalation that names a route, which is then told
@@ -184,119 +141,34 @@ func escalatesTo(a *approval.Approval, r *task.Route, event string) bool {
 	return event == task.NotifyEscalated && !r.Requester && slices.Contains(a.Terms.Escalate.Notify, r.Name)
 }
 
-// keepMailbox adds the address of the requester of a new task, if a route writes to requesters.
-func (d *Draft) keepMailbox(address string) {
-	if address != "" && slices.ContainsFunc(d.rules.Routes, func(r task.Route) bool { return r.Requester }) {
-		d.rows = append(d.rows, store.RowChange{Kind: task.RowMailbox, Key: []byte(task.MailboxKey), IfRev: store.Any, Value: []byte(address)})
-	}
-}
-
 // supersede ends an approval because its question is out of date.
-func (d *Draft) supersede(a *fold.Approval, why string) error {
-	return d.resolve(a, approval.Superseded, approval.Resolution{Via: approval.ViaSystem, At: d.at.Now, Reason: why})
+func supersede(add additions, b basis, a *fold.Approval, why string) additions {
+	return resolve(add, b, a, approval.Superseded, approval.Resolution{Via: approval.ViaSystem, At: b.Now, Reason: why})
 }
 
 // resolveAll ends all pending approvals of a call, or of the task if c is nil.
-func (d *Draft) resolveAll(c *fold.Call, state approval.State, r approval.Resolution) error {
-	for _, a := range d.f.Approvals {
+func resolveAll(add additions, b basis, c *fold.Call, state approval.State, r approval.Resolution) additions {
+	for _, a := range b.Approvals {
 		if a.State != approval.Pending || c != nil && a.Call != c.ID {
 			continue
 		}
-		if err := d.resolve(a, state, r); err != nil {
-			return err
-		}
+		add = resolve(add, b, a, state, r)
 	}
-	return nil
+	return add
 }
 
 // closeAsks supersedes all questions about a call that no longer needs their answers.
-func (d *Draft) closeAsks(c *fold.Call, why string) error {
-	return d.resolveAll(c, approval.Superseded, approval.Resolution{Via: approval.ViaSystem, At: d.at.Now, Reason: why})
+func closeAsks(add additions, b basis, c *fold.Call, why string) additions {
+	return resolveAll(add, b, c, approval.Superseded, approval.Resolution{Via: approval.ViaSystem, At: b.Now, Reason: why})
 }
 
 // withdraw supersedes an approval if it is pending.
-func (d *Draft) withdraw(id, why string) error {
-	if a := d.f.Approval(id); a != nil && a.State == approval.Pending {
-		return d.supersede(a, why)
+func withdraw(add additions, b basis, id, why string) additions {
+	if a := b.Approval(id); a != nil && a.State == approval.Pending {
+		return supersede(add, b, a, why)
 	}
-	return nil
+	return add
 }
 
 // notHeld is the reason for closing a question whose call no longer waits for the answer.
 const notHeld = "the call does not wait for the answer any longer"
-
-// closeHeld supersedes the question that holds a call, if there is one.
-func (d *Draft) closeHeld(c *fold.Call) error { return d.withdraw(c.Held, notHeld) }
-
-// abandoned reports whether a pending approval holds a call that does not wait in this
-// process: its process has died, and the answer would not arrive.
-func (d *Draft) abandoned(a *approval.Approval) bool {
-	return a.Held && a.State == approval.Pending && (d.at.Holds == nil || !d.at.Holds(a.ID))
-}
-
-// expires reports whether an approval is overdue. A question of a running call whose expiry
-// would cancel the task does not expire unless it holds the call: the call may no longer need
-// the answer.
-func (d *Draft) expires(a *fold.Approval) bool {
-	if c := d.f.Call(a.Call); a.Ask != "" && !a.Held && a.Terms.OnExpiry == approval.ExpiryCancels && c != nil && c.State == fold.CallRunning {
-		return false
-	}
-	return approval.Overdue(&a.Approval, d.at.Now)
-}
-
-// overdue reports whether a pending approval is overdue.
-func (d *Draft) overdue() bool {
-	return slices.ContainsFunc(d.f.Approvals, func(a *fold.Approval) bool { return a.State == approval.Pending && d.expires(a) })
-}
-
-// approvalOf returns the newest approval that asks whether a call may run, or nil.
-func (d *Draft) approvalOf(c *fold.Call) *fold.Approval {
-	return d.f.Newest(func(a *fold.Approval) bool { return a.Call == c.ID && a.Ask == "" && a.Kind == approval.KindCall })
-}
-
-// news reports whether an approval was requested or resolved, by the draft or by another
-// writer.
-func (d *Draft) news() bool { return d.told || len(d.asked) > 0 || len(d.resolved) > 0 }
-
-// wrongCodes returns the pending approvals that answers name with a wrong code, and whether
-// any answer has a code.
-func (d *Draft) wrongCodes(answers []approval.Decision) (wrong []string, coded bool) {
-	for _, answer := range answers {
-		a, err := approval.Find(answer, d.f.AllApprovals())
-		if err != nil || a.State != approval.Pending || answer.Code == "" {
-			continue
-		}
-		if coded = true; a.WrongCode(answer) && !slices.Contains(wrong, a.ID) {
-			wrong = append(wrong, a.ID)
-		}
-	}
-	return wrong, coded
-}
-
-// rejectedBefore returns the rejection of the same call earlier in the task, nil if there is none. It
-// decides before any grant: it is about this very call.
-func (d *Draft) rejectedBefore(c *fold.Call, x *examined) *fold.Approval {
-	if c.Attempt > 0 || c.Restored {
-		return nil
-	}
-	return d.f.Newest(func(a *fold.Approval) bool {
-		if a.Kind != approval.KindCall || a.Ask != "" || a.State != approval.Rejected || a.Void || a.Tool != c.Tool || a.Call == c.ID {
-			return false
-		}
-		same, _ := d.bound(a, &x.checked)
-		return same
-	})
-}
-
-// rejectedAgain ends a call that was rejected before, when the agent asks for it again.
-func (d *Draft) rejectedAgain(c *fold.Call, before *fold.Approval) error {
-	text := fmt.Sprintf("the same call was rejected before in this task (%s)", before.ID)
-	if why := before.Resolution.Reason; why != "" {
-		text += ": " + why
-	}
-	if refused, err := d.refused(c, task.OutcomeRejected, text); refused || err != nil {
-		return err
-	}
-	d.artifact(&event.ArtifactUpdate{ID: c.ID, Name: c.Tool, Parts: event.TextPart(visible.Text(text)), Last: true})
-	return d.notRun(c, task.OutcomeRejected, text)
-}

@@ -25,50 +25,42 @@ type Verdict struct {
 	Gate   string // "": a hook
 }
 
-// following adds what follows from a verdict, and notes the verdict at the last audit entry of it.
-func (d *Draft) following(v Verdict, add func() error) error {
-	n := len(d.audited)
-	d.verdict = v
-	err := add()
-	d.verdict = Verdict{}
-	if len(d.audited) > n {
-		d.audited[len(d.audited)-1].Verdict = v
+// follows notes a verdict at the last audit entry that follows from it, if there is one after the first n.
+func (add *additions) follows(n int, v Verdict) {
+	if len(add.audited) > n {
+		add.audited[len(add.audited)-1].Verdict = v
 	}
-	return err
 }
 
 // record adds an audit entry, with its digest keyed.
-func (d *Draft) record(entry approval.Audit) error {
-	entry.V, entry.At, entry.Task = approval.Version, d.at.Now, d.f.View.IDs().Task
-	entry.Tenant, entry.Owner = d.f.Owner.Tenant, d.f.Owner.Subject
+func (add *additions) record(b basis, entry approval.Audit) {
+	entry.V, entry.At, entry.Task = approval.Version, b.Now, b.View.IDs().Task
+	entry.Tenant, entry.Owner = b.Owner.Tenant, b.Owner.Subject
 	stored := entry
 	if entry.Digest != "" {
-		if err := d.needAuditKey(); err != nil {
-			return err
-		}
-		stored.Digest = approval.KeyedDigest(d.f.AuditKey, entry.Digest)
+		add.needAuditKey(b)
+		stored.Digest = approval.KeyedDigest(b.AuditKey, entry.Digest)
 	}
-	start := len(d.buf)
-	var err error
-	if d.buf, err = event.AppendAudit(d.buf, &stored); err != nil {
-		return fmt.Errorf("encode audit entry: %w", err)
+	start := len(add.buf)
+	if buf, err := event.AppendAudit(add.buf, &stored); err == nil {
+		add.buf = buf
+	} else {
+		add.fail(fmt.Errorf("encode audit entry: %w", err))
 	}
-	d.audit = append(d.audit, d.since(start))
-	routine := (entry.What == approval.AuditStarted || entry.What == approval.AuditFinished) && !d.f.Asked(entry.Call) && entry.Grant == ""
-	if !routine || d.rules.EachCall != nil && d.rules.EachCall() {
-		d.audited = append(d.audited, Audited{Audit: stored, Routine: routine})
+	add.audit = append(add.audit, add.since(start))
+	routine := (entry.What == approval.AuditStarted || entry.What == approval.AuditFinished) && !b.Asked(entry.Call) && entry.Grant == ""
+	if !routine || b.EachCall != nil && b.EachCall() {
+		add.audited = append(add.audited, Audited{Audit: stored, Routine: routine})
 	}
-	return nil
 }
 
 // needAuditKey adds the key of the task's audit, if the task has none. It is made from two new
 // ids, which have 62 random bits each.
-func (d *Draft) needAuditKey() error {
-	if d.f.AuditKey != nil {
-		return nil
+func (add *additions) needAuditKey(b basis) {
+	if b.AuditKey == nil {
+		sum := sha256.Sum256([]byte("key of an audit\x00" + b.NewID() + b.NewID()))
+		add.event(b, event.KindAuditKey, &event.AuditKey{Key: sum[:16]})
 	}
-	sum := sha256.Sum256([]byte("key of an audit\x00" + d.rules.NewID() + d.rules.NewID()))
-	return d.add(event.KindAuditKey, &event.AuditKey{Key: sum[:16]})
 }
 
 // OfStore returns the JSON of an audit entry about the whole store, which has no task.

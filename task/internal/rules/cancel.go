@@ -21,25 +21,23 @@ import (
 // nothing.
 type Cancel struct{ By auth.Principal }
 
-func (in Cancel) put(d *Draft) error {
-	if d.f.Header.Phase == store.Final {
-		if d.f.Header.State == task.StateCanceled {
-			return ErrNoChange
+func (in Cancel) put(add additions, b basis) (additions, error) {
+	if b.Header.Phase == store.Final {
+		if b.Header.State == task.StateCanceled {
+			return add, ErrNoChange
 		}
-		return &task.StateError{Task: d.f.Header.Task, State: d.f.View.State(), NotCancelable: true}
+		return add, &task.StateError{Task: b.Header.Task, State: b.View.State(), NotCancelable: true}
 	}
-	return d.cancelAll("", in.By)
+	return cancelAll(add, b, "", in.By), nil
 }
 
 // cancelAll cancels the task with all its open calls and approvals. by is the requester; the
 // zero Principal if the server itself cancels it.
-func (d *Draft) cancelAll(why string, by auth.Principal) error {
-	if err := d.record(approval.Audit{What: approval.AuditCanceled, Reason: why, By: by}); err != nil {
-		return err
-	}
-	says := d.f.Account()
+func cancelAll(add additions, b basis, why string, by auth.Principal) additions {
+	add.record(b, approval.Audit{What: approval.AuditCanceled, Reason: why, By: by})
+	says := b.Account()
 	canceler := ""
-	if !by.IsZero() && (by.Subject != d.f.Owner.Subject || by.Tenant != d.f.Owner.Tenant) {
+	if !by.IsZero() && (by.Subject != b.Owner.Subject || by.Tenant != b.Owner.Tenant) {
 		canceler = " by " + strconv.Quote(visible.Line(by.Subject))
 	}
 	if why != "" {
@@ -48,34 +46,30 @@ func (d *Draft) cancelAll(why string, by auth.Principal) error {
 	if canceler+why != "" {
 		says = append([]string{"The task was canceled" + canceler + why + "."}, says...)
 	}
-	return d.endAll(a2a.TaskStateCanceled, strings.Join(says, "\n"))
+	return endAll(add, b, a2a.TaskStateCanceled, strings.Join(says, "\n"))
 }
 
 // Fail is the [Input] that ends a task that cannot continue: better failed than working
 // forever. It calls no planner, tool or presenter, because any of them may be the cause.
 type Fail struct{ Cause error }
 
-func (in Fail) put(d *Draft) error {
-	if d.f.Header.Phase == store.Final {
-		return ErrNoChange
+func (in Fail) put(add additions, b basis) (additions, error) {
+	if b.Header.Phase == store.Final {
+		return add, ErrNoChange
 	}
 	why := visible.Shorten(in.Cause.Error(), fold.MaxProblem)
-	if err := d.fault(why); err != nil {
-		return err
-	}
-	says := append([]string{"The task failed: " + why}, d.f.Account()...)
-	return d.endAll(a2a.TaskStateFailed, strings.Join(says, "\n"))
+	add = fault(add, b, why)
+	says := append([]string{"The task failed: " + why}, b.Account()...)
+	return endAll(add, b, a2a.TaskStateFailed, strings.Join(says, "\n")), nil
 }
 
 // endAll ends the task in a state, with all its open calls and approvals. The fence cuts off
 // the instance that runs it. says, if not empty, is the message of the status.
-func (d *Draft) endAll(state a2a.TaskState, says string) error {
-	if err := d.resolveAll(nil, approval.Canceled, approval.Resolution{Via: approval.ViaSystem, At: d.at.Now, Reason: "the task has ended"}); err != nil {
-		return err
-	}
-	if s := d.f.Step(); s != nil {
+func endAll(add additions, b basis, state a2a.TaskState, says string) additions {
+	add = resolveAll(add, b, nil, approval.Canceled, approval.Resolution{Via: approval.ViaSystem, At: b.Now, Reason: "the task has ended"})
+	if s := b.Step(); s != nil {
 		if s.Until != nil && !s.Done {
-			d.wake(*s.Until, stepKey(s.Step), true /* remove */)
+			add.due = append(add.due, removed(wakeup(*s.Until, stepKey(s.Step))))
 		}
 		for _, c := range s.Progress {
 			if c.State == fold.CallDone {
@@ -88,34 +82,30 @@ func (d *Draft) endAll(state a2a.TaskState, says string) error {
 			if c.State == fold.CallRunning {
 				// Its process may be gone, or die before it has stopped the call's remote
 				// work.
-				if err := d.stopChild(c, ChildCancel{Kept: true}); err != nil {
-					return err
-				}
+				add = stopChild(add, b, c, ChildCancel{Kept: true})
 			}
-			if err := d.finish(c, outcome, nil, why, nil); err != nil {
-				return err
-			}
+			add = finish(add, b, c, ending{outcome: outcome, problem: why})
 		}
 	}
-	d.fence = true
-	d.launch = nil
+	add.fence = true
+	add.launch = nil
 	var m *a2a.Message
 	if says != "" {
-		m = d.rules.message(says)
+		m = b.message(says)
 	}
-	return d.end(state, m)
+	return endTask(add, b, state, m)
 }
 
 // stopWork is addChildCancel for a run that ended with an error while the work that it had
 // started continues.
-func (d *Draft) stopWork(c *fold.Call, in *RunEnded) error {
+func stopWork(add additions, b basis, c *fold.Call, in *RunEnded) additions {
 	switch {
 	case !in.Stop:
-		return nil
+		return add
 	case in.Suspension != nil && in.Keeps:
-		return d.stopChild(c, ChildCancel{State: in.Suspension.State})
+		return stopChild(add, b, c, ChildCancel{State: in.Suspension.State})
 	}
-	return d.addChildCancel(c)
+	return addChildCancel(add, b, c)
 }
 
 // CancelCall is the [Input] that cancels one call of a task; the task continues. A call that
@@ -129,87 +119,74 @@ type CancelCall struct {
 	Call string // id, or the alias that its caller chose
 }
 
-func (in CancelCall) put(d *Draft) error { return d.cancelCalls(in.By, in.Via, []string{in.Call}, nil) }
+func (in CancelCall) put(add additions, b basis) (additions, error) {
+	return cancelCalls(add, b, in.By, in.Via, []string{in.Call}, nil)
+}
 
 // cancelCalls cancels calls. received, if not nil, is the message that wants it.
-func (d *Draft) cancelCalls(by auth.Principal, via string, names []string, received *event.MessageReceived) error {
+func cancelCalls(add additions, b basis, by auth.Principal, via string, names []string, received *event.MessageReceived) (additions, error) {
 	var calls []*fold.Call
 	for _, name := range names {
-		c, also := d.f.Named(name)
+		c, also := b.Named(name)
 		switch {
 		case also != nil:
-			return task.Invalid("call", "is the name of several calls of task %s, such as %s, %s: use the id of one", d.f.Header.Task, c.ID, also.ID)
+			return add, task.Invalid("call", "is the name of several calls of task %s, such as %s, %s: use the id of one", b.Header.Task, c.ID, also.ID)
 		case c == nil:
-			return task.Invalid("call", "names no call of task %s", d.f.Header.Task)
+			return add, task.Invalid("call", "names no call of task %s", b.Header.Task)
 		case c.Canceled:
 			continue
-		case d.f.Header.Phase == store.Final:
-			return &task.StateError{Task: d.f.Header.Task, State: d.f.View.State(), Ended: Ended(d.f), NotCancelable: received == nil}
+		case b.Header.Phase == store.Final:
+			return add, &task.StateError{Task: b.Header.Task, State: b.View.State(), Ended: Ended(b.Fold), NotCancelable: received == nil}
 		case c.State == fold.CallDone:
-			return task.Invalid("call", "names %s, which has ended (%s) and cannot be canceled", c.ID, c.Outcome)
+			return add, task.Invalid("call", "names %s, which has ended (%s) and cannot be canceled", c.ID, c.Outcome)
 		}
 		calls = append(calls, c)
 	}
 	if len(calls) == 0 {
-		return ErrNoChange
+		return add, ErrNoChange
 	}
 	if received != nil {
-		received.For = event.ForDecision
-		if err := d.receive(received); err != nil {
-			return err
+		if err := add.message(b, received, event.ForDecision); err != nil {
+			return add, err
 		}
 	}
 	for _, c := range calls {
 		if c.Canceled {
 			continue // named twice
 		}
-		if err := d.cancelCall(by, via, c); err != nil {
-			return err
-		}
+		add = cancelCall(add, b, by, via, c)
 	}
-	return nil
+	return add, nil
 }
 
 // cancelCall cancels a call that has not ended.
-func (d *Draft) cancelCall(by auth.Principal, via string, c *fold.Call) error {
-	if err := d.record(approval.Audit{What: approval.AuditCanceled, Call: c.ID, Tool: c.Tool, By: by, Via: via, Reason: canceledCall}); err != nil {
-		return err
-	}
-	if err := d.add(event.KindCallCancel, &event.CallCancel{Call: c.ID, By: by, Via: via}); err != nil {
-		return err
-	}
-	d.settles = true // a cancel does not wait for a turn
-	if err := d.resolveAll(c, approval.Canceled, approval.Resolution{By: by, Via: via, At: d.at.Now, Reason: canceledCall}); err != nil {
-		return err
-	}
+func cancelCall(add additions, b basis, by auth.Principal, via string, c *fold.Call) additions {
+	add.record(b, approval.Audit{What: approval.AuditCanceled, Call: c.ID, Tool: c.Tool, By: by, Via: via, Reason: canceledCall})
+	add.event(b, event.KindCallCancel, &event.CallCancel{Call: c.ID, By: by, Via: via})
+	add.settles = true // a cancel does not wait for a turn
+	add = resolveAll(add, b, c, approval.Canceled, approval.Resolution{By: by, Via: via, At: b.Now, Reason: canceledCall})
 	if c.State == fold.CallRunning || c.State == fold.CallDone {
-		return nil // its run is told to stop; the end of the run ends the call
+		return add // its run is told to stop; the end of the run ends the call
 	}
-	return d.endCanceled(c, "")
+	return endCanceled(add, b, c, "", nil)
 }
 
 // ranCanceled ends a canceled call with the end of its run, which returned no result. Work
 // that it has running elsewhere is stopped.
-func (d *Draft) ranCanceled(c *fold.Call, in *RunEnded) error {
+func ranCanceled(add additions, b basis, c *fold.Call, in *RunEnded) additions {
 	switch {
 	case in.NoEffect && c.Attempt == 1 && c.Repeats == 0 && c.Suspended == 0 && !c.Checkpoint: // its only run
-		return d.finish(c, task.OutcomeCanceled, nil, fmt.Sprintf("%s: %v", canceledCall, in.Err), in.Delta)
+		return finish(add, b, c, ending{outcome: task.OutcomeCanceled, problem: fmt.Sprintf("%s: %v", canceledCall, in.Err), delta: in.Delta, actions: in.Actions})
 	case in.Stop:
-		if err := d.stopWork(c, in); err != nil {
-			return err
-		}
+		add = stopWork(add, b, c, in)
 	case in.Suspension != nil && in.Suspension.State != nil:
-		if err := d.stopChild(c, ChildCancel{State: in.Suspension.State}); err != nil {
-			return err
-		}
+		add = stopChild(add, b, c, ChildCancel{State: in.Suspension.State})
 	default:
-		if err := d.addChildCancel(c); err != nil {
-			return err
-		}
+		add = addChildCancel(add, b, c)
 	}
 	why := ""
 	if err := errors.Join(in.GivenUp, in.Err); err != nil {
 		why = err.Error()
 	}
-	return d.endCanceled(c, why)
+	return endCanceled(add, b, c, why, in.Actions)
 }

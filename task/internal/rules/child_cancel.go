@@ -32,31 +32,31 @@ const (
 )
 
 // addChildCancel adds due work that cancels the remote work of a call.
-func (d *Draft) addChildCancel(c *fold.Call) error {
-	state, kept := d.f.Kept(c.ID)
+func addChildCancel(add additions, b basis, c *fold.Call) additions {
+	state, kept := b.Kept(c.ID)
 	if !kept {
-		return nil
+		return add
 	}
-	return d.stopChild(c, ChildCancel{State: state})
+	return stopChild(add, b, c, ChildCancel{State: state})
 }
 
 // stopChild adds due work that cancels the remote work of a call, with the state in p.
-func (d *Draft) stopChild(c *fold.Call, p ChildCancel) error {
-	if !d.hasChildren(c) {
-		return nil
+func stopChild(add additions, b basis, c *fold.Call, p ChildCancel) additions {
+	if !hasChildren(b, c) {
+		return add
 	}
 	p.Tool, p.Call = c.Tool, c.ID
-	return d.cancelLater(p, 0)
+	return cancelLater(add, b, p, 0)
 }
 
 // cancelLater adds due work that cancels the remote work of a call after a pause.
-func (d *Draft) cancelLater(p ChildCancel, pause time.Duration) error {
+func cancelLater(add additions, b basis, p ChildCancel, pause time.Duration) additions {
 	payload, err := json.Marshal(p)
 	if err != nil {
-		return fmt.Errorf("encode child cancel: %w", err)
+		return add.failed(fmt.Errorf("encode child cancel: %w", err))
 	}
-	d.due = append(d.due, store.DueChange{Time: store.MillisOf(d.at.Now.Add(pause)), Kind: task.DueChildCancel, Key: []byte(p.Call), Payload: payload})
-	return nil
+	add.due = append(add.due, store.DueChange{Time: store.MillisOf(b.Now.Add(pause)), Kind: task.DueChildCancel, Key: []byte(p.Call), Payload: payload})
+	return add
 }
 
 // ChildCancelResult is the result of due work of kind [task.DueChildCancel].
@@ -67,13 +67,14 @@ type ChildCancelResult struct {
 	Nothing     bool  // there was nothing to cancel
 }
 
-func (in ChildCancelResult) put(d *Draft) error {
+func (in ChildCancelResult) put(add additions, b basis) (additions, error) {
 	var p ChildCancel
 	if err := json.Unmarshal(in.Row.Payload, &p); err != nil {
-		return fmt.Errorf("decode child cancel: %w", err)
+		return add, fmt.Errorf("decode child cancel: %w", err)
 	}
-	if err := d.drop(in.Row); err != nil || in.Nothing {
-		return err
+	add = drop(add, in.Row)
+	if in.Nothing {
+		return add, nil
 	}
 	pause := time.Second << (p.Try + 1)
 	if p.Down++; in.Unreachable {
@@ -83,12 +84,13 @@ func (in ChildCancelResult) put(d *Draft) error {
 		p.Down = 0
 	}
 	if in.Failed != nil && p.Try < childTries && p.Down < childDown {
-		return d.cancelLater(p, pause)
+		return cancelLater(add, b, p, pause), nil
 	}
 	entry := approval.Audit{What: approval.AuditCanceled, Call: p.Call, Tool: p.Tool}
 	if in.Failed != nil {
-		c := d.f.Call(p.Call)
-		entry.Reason = "gave up canceling its remote work: " + redacted(c == nil || d.hides(c), in.Failed).Error()
+		c := b.Call(p.Call)
+		entry.Reason = "gave up canceling its remote work: " + redacted(c == nil || hides(b, c), in.Failed).Error()
 	}
-	return d.record(entry)
+	add.record(b, entry)
+	return add, nil
 }

@@ -17,35 +17,31 @@ import (
 // passed.
 type Expiry struct{ Row store.Due }
 
-func (in Expiry) put(d *Draft) error {
-	a := d.f.Approval(string(in.Row.Key))
+func (in Expiry) put(add additions, b basis) (additions, error) {
+	a := b.Approval(string(in.Row.Key))
 	if a == nil || a.State != approval.Pending || a.Deadline == nil || store.MillisOf(*a.Deadline) != in.Row.Time {
-		return d.drop(in.Row)
+		return drop(add, in.Row), nil
 	}
-	if !d.expires(a) {
-		return ErrNotYet
+	if !expires(b, a) {
+		return add, ErrNotYet
 	}
-	_, err := d.expire(a)
-	return err
+	return expire(add, b, a), nil
 }
 
-// expire ends an approval whose deadline has passed, or keeps it without a deadline. ended
-// reports whether the task has ended with it.
-func (d *Draft) expire(a *fold.Approval) (ended bool, err error) {
+// expire ends an approval whose deadline has passed, maybe with its task, or keeps it without a deadline.
+func expire(add additions, b basis, a *fold.Approval) additions {
 	due, passed := removed(expiry(&a.Approval)), a.Deadline
-	state, resolution, kept := approval.Expire(&a.Approval, d.at.Now)
+	state, resolution, kept := approval.Expire(&a.Approval, b.Now)
 	if kept {
-		d.settles, d.kept = true, true
-		d.due = append(d.due, due)
-		return false, d.changed(a, event.KindKept, &event.ApprovalKept{ID: a.ID, At: d.at.Now}, approval.Audit{What: approval.AuditKept, Deadline: passed})
+		add.settles, add.kept = true, true
+		add.due = append(add.due, due)
+		return changeApproval(add, b, a, event.KindKept, &event.ApprovalKept{ID: a.ID, At: b.Now}, approval.Audit{What: approval.AuditKept, Deadline: passed})
 	}
-	if err := d.resolve(a, state, resolution); err != nil {
-		return false, err
-	}
+	add = resolve(add, b, a, state, resolution)
 	if a.Terms.OnExpiry == approval.ExpiryCancels {
-		return true, d.cancelAll("nobody answered in time", auth.Principal{})
+		return cancelAll(add, b, "nobody answered in time", auth.Principal{})
 	}
-	return false, nil
+	return add
 }
 
 // Waiting is the [Input] of a due row of kind [task.DueEscalate] or [task.DueRemind]: an approval
@@ -53,64 +49,58 @@ func (d *Draft) expire(a *fold.Approval) (ended bool, err error) {
 // escalate, remind: after a pause no route is told of an approval that has expired.
 type Waiting struct{ Row store.Due }
 
-func (in Waiting) put(d *Draft) error {
-	a := d.f.Approval(string(in.Row.Key))
+func (in Waiting) put(add additions, b basis) (additions, error) {
+	a := b.Approval(string(in.Row.Key))
 	mine := func(due store.DueChange) bool { return due.Kind == in.Row.Kind && due.Time == in.Row.Time }
 	if a == nil || a.State != approval.Pending || !slices.ContainsFunc(reminders(&a.Approval), mine) {
-		d.quiet = true
-		return d.drop(in.Row)
+		add.quiet = true
+		return drop(add, in.Row), nil
 	}
-	if d.now() < in.Row.Time {
-		return ErrNotYet
+	if b.millis() < in.Row.Time {
+		return add, ErrNotYet
 	}
-	if approval.Overdue(&a.Approval, d.at.Now) {
-		if !d.expires(a) {
-			return ErrNotYet // its call may end without the answer
+	if approval.Overdue(&a.Approval, b.Now) {
+		if !expires(b, a) {
+			return add, ErrNotYet // its call may end without the answer
 		}
-		if _, err := d.expire(a); err != nil || a.State != approval.Pending {
-			return err
+		if add = expire(add, b, a); a.State != approval.Pending {
+			return add, nil
 		}
 	} else {
-		d.quiet = true
+		add.quiet = true
 	}
-	if at := a.EscalateAt(); !at.IsZero() && !d.at.Now.Before(at) {
-		if err := d.escalate(a); err != nil {
-			return err
-		}
+	if at := a.EscalateAt(); !at.IsZero() && !b.Now.Before(at) {
+		add = escalate(add, b, a)
 	}
-	if at := a.RemindAt(); !at.IsZero() && !d.at.Now.Before(at) {
-		return d.remind(a)
+	if at := a.RemindAt(); !at.IsZero() && !b.Now.Before(at) {
+		return remind(add, b, a), nil
 	}
-	return nil
+	return add, nil
 }
 
 // escalate asks further people about an approval, once.
-func (d *Draft) escalate(a *fold.Approval) error {
-	due, now, at, before := removed(escalation(&a.Approval)), a.Approval, d.now().Time(), a.Waits
+func escalate(add additions, b basis, a *fold.Approval) additions {
+	due, now, at, before := removed(escalation(&a.Approval)), a.Approval, b.millis().Time(), a.Waits
 	now.Escalated = &at
-	e := &event.ApprovalEscalated{ID: a.ID, At: at, Waits: now.WaitsFor(d.client())}
-	if err := d.tellAgain(a, due, event.KindEscalated, e, approval.AuditEscalated, task.NotifyEscalated); err != nil {
-		return err
+	e := &event.ApprovalEscalated{ID: a.ID, At: at, Waits: now.WaitsFor(client(b))}
+	add = tellAgain(add, b, a, due, event.KindEscalated, e, approval.AuditEscalated, task.NotifyEscalated)
+	if more := len(a.Terms.Escalate.AddRoles) > 0 && a.Away() && roomToRepeat(b); e.Waits == before && !more {
+		return add
 	}
-	if more := len(a.Terms.Escalate.AddRoles) > 0 && a.Away() && d.roomToRepeat(); e.Waits == before && !more {
-		return nil
-	}
-	d.quiet = false // the client is told, and for whom it waits
-	return d.tellParked()
+	add.quiet = false // the client is told, and for whom it waits
+	return tellParked(add, b)
 }
 
 // remind tells the routes of an approval again that it is pending, once.
-func (d *Draft) remind(a *fold.Approval) error {
+func remind(add additions, b basis, a *fold.Approval) additions {
 	due := removed(reminder(&a.Approval))
-	return d.tellAgain(a, due, event.KindReminded, &event.ApprovalReminded{ID: a.ID, At: d.now().Time()}, approval.AuditReminded, task.NotifyReminded)
+	return tellAgain(add, b, a, due, event.KindReminded, &event.ApprovalReminded{ID: a.ID, At: b.millis().Time()}, approval.AuditReminded, task.NotifyReminded)
 }
 
-func (d *Draft) tellAgain(a *fold.Approval, due store.DueChange, kind string, e any, what approval.AuditEvent, tell string) error {
-	d.due = append(d.due, due)
-	if err := d.changed(a, kind, e, approval.Audit{What: what}); err != nil {
-		return err
-	}
-	return d.announce(&a.Approval, tell)
+func tellAgain(add additions, b basis, a *fold.Approval, due store.DueChange, kind string, e any, what approval.AuditEvent, tell string) additions {
+	add.due = append(add.due, due)
+	add = changeApproval(add, b, a, kind, e, approval.Audit{What: what})
+	return announce(add, b, &a.Approval, tell)
 }
 
 // The bounds of an [Extend]. Each extension repeats the whole question to the client.
@@ -130,52 +120,50 @@ type Extend struct {
 }
 
 // permitted returns a pending approval that a decider may decide, and has seen with this digest.
-func (d *Draft) permitted(id, digest string, by approval.Decider) (*fold.Approval, error) {
-	if err := d.decides(by.By); err != nil {
-		return nil, err
+func permitted(b basis, id, digest string, by approval.Decider) (*fold.Approval, *decider, error) {
+	now, err := decides(b, by.By)
+	if err != nil {
+		return nil, nil, err
 	}
-	a := d.f.Approval(id)
+	a := b.Approval(id)
 	if a == nil {
-		return nil, approval.Unknown(id, d.f.AllApprovals())
+		return nil, nil, approval.Unknown(id, b.AllApprovals())
 	}
-	if err := d.askedNow(&a.Approval).Permits(by, d.at.Now); err != nil {
-		return nil, err
+	if err := askedNow(b, &a.Approval).Permits(by, b.Now); err != nil {
+		return nil, nil, err
 	}
 	if digest != a.Digest {
-		return nil, approval.Changed(&a.Approval, nil)
+		return nil, nil, approval.Changed(&a.Approval, nil)
 	}
-	return a, nil
+	return a, now, nil
 }
 
-func (in Extend) put(d *Draft) error {
-	a, err := d.permitted(in.Approval, in.Digest, d.rules.decider(in.By, in.Via))
+func (in Extend) put(add additions, b basis) (additions, error) {
+	a, by, err := permitted(b, in.Approval, in.Digest, b.decider(in.By, in.Via))
 	if err != nil {
-		return err
+		return add, err
 	}
-	until, room := store.MillisOf(in.Until).Time(), d.openRoom()
+	add.decider = by
+	until, room := store.MillisOf(in.Until).Time(), openRoom(b)
 	switch {
 	case a.Held:
-		return approval.NotAllowed(&a.Approval, "its call runs and waits only until its deadline; decide it now")
+		return add, approval.NotAllowed(&a.Approval, "its call runs and waits only until its deadline; decide it now")
 	case a.Deadline == nil:
-		return approval.NotAllowed(&a.Approval, "it has no deadline to extend; it waits until it is decided")
+		return add, approval.NotAllowed(&a.Approval, "it has no deadline to extend; it waits until it is decided")
 	case !until.After(*a.Deadline):
-		return task.Invalid("until", "is not after the deadline, %s; choose a later time", a.Deadline.Format(time.RFC3339))
+		return add, task.Invalid("until", "is not after the deadline, %s; choose a later time", a.Deadline.Format(time.RFC3339))
 	case a.Extensions >= MaxExtensions:
-		return approval.NotAllowed(&a.Approval, fmt.Sprintf("it was extended %d times, which is the limit; decide it now", a.Extensions))
-	case until.After(d.at.Now.Add(MaxExtension)):
-		return task.Invalid("until", "is more than %d days from now; choose an earlier time", MaxExtension/(24*time.Hour))
+		return add, approval.NotAllowed(&a.Approval, fmt.Sprintf("it was extended %d times, which is the limit; decide it now", a.Extensions))
+	case until.After(b.Now.Add(MaxExtension)):
+		return add, task.Invalid("until", "is more than %d days from now; choose an earlier time", MaxExtension/(24*time.Hour))
 	}
 	before := removed(expiry(&a.Approval))
-	e := &event.ApprovalExtended{ID: a.ID, Until: until, At: d.at.Now, By: in.By}
-	if err := d.changed(a, event.KindExtended, e, approval.Audit{What: approval.AuditExtended, By: in.By, Via: in.Via}); err != nil {
-		return err
+	e := &event.ApprovalExtended{ID: a.ID, Until: until, At: b.Now, By: in.By}
+	add = changeApproval(add, b, a, event.KindExtended, e, approval.Audit{What: approval.AuditExtended, By: in.By, Via: in.Via})
+	add.due = append(add.due, before, expiry(&a.Approval))
+	add = tellParked(add, b)
+	if n := add.size(); n > room {
+		return add, task.Invalid("until", "cannot be written: it takes %d bytes, and the log of the task has room for %d more beside decisions and results; decide the approval now", n, max(room, 0))
 	}
-	d.due = append(d.due, before, expiry(&a.Approval))
-	if err := d.tellParked(); err != nil {
-		return err
-	}
-	if n := d.size(); n > room {
-		return task.Invalid("until", "cannot be written: it takes %d bytes, and the log of the task has room for %d more beside decisions and results; decide the approval now", n, max(room, 0))
-	}
-	return nil
+	return add, nil
 }

@@ -13,6 +13,7 @@ import (
 	"a2a-server/task"
 	"a2a-server/task/internal/event"
 	"a2a-server/task/internal/fold"
+	"a2a-server/tool"
 )
 
 // Decisions is the [Input] with decisions about approvals of one task, from any source. Either
@@ -34,124 +35,31 @@ func (in Decisions) repeats(all []approval.Matched) {
 	}
 }
 
-func (in Decisions) put(d *Draft) error { return d.decide(in, nil) }
+func (in Decisions) put(add additions, b basis) (additions, error) { return decide(add, b, in, nil) }
 
 // ErrStale means that approvals have to be brought up to date, with [Refresh], before a
 // decision is considered.
 var ErrStale = errors.New("approvals are out of date")
 
-// Refresh is the [Input] that expires overdue approvals, closes questions whose call no longer
-// waits, and asks again about tools that have changed, what another version of the server has asked,
-// and what has the vote of a credential that is withdrawn or of a new requester. All of it is recorded even if the decision
-// that follows is refused.
-type Refresh struct {
-	Denied bool // also end approvals of calls that a gate denies now
-}
-
-func (in Refresh) put(d *Draft) error {
-	for _, a := range d.f.Pending() {
-		p := d.f.Approval(a.ID)
-		switch {
-		case p.State != approval.Pending: // superseded with an approval before it
-		case d.expires(p):
-			ended, err := d.expire(p)
-			if err != nil || ended {
-				return err
-			}
-		case d.abandoned(a):
-			if err := d.supersede(p, notHeld); err != nil {
-				return err
-			}
-		default:
-			l := d.lookOf(a)
-			var err error
-			switch {
-			case l.trouble != nil:
-			case d.outdated(a, &l):
-				err = d.replace(p, l)
-			case in.Denied:
-				err = d.endDenied(p, l)
-			}
-			if err != nil {
-				return err
-			}
-		}
-	}
-	if d.Empty() {
-		return ErrNoChange
-	}
-	return nil
-}
-
-// replace supersedes an approval that is outdated, and checks the arguments and the policy again. The
-// question of a tool is asked again by the tool, which is entered without an answer.
-func (d *Draft) replace(a *fold.Approval, l look) error {
-	c, why := d.f.Call(a.Call), "another version of the server has asked it"
-	if gone := d.withdrawn(&a.Approval); gone != "" {
-		why = gone
-	}
-	if l.differs(&a.Approval) {
-		why = "the tool has changed since it was asked"
-	}
-	if err := d.supersede(a, why); err != nil || a.Ask != "" {
-		return err
-	}
-	if a.Kind == approval.KindOutcome {
-		x := d.validated(c, l)
-		if x.invalid != nil {
-			return d.notRun(c, task.OutcomeInvalid, x.invalid.Error())
-		}
-		x.changed, x.supersedes = l.differs(&a.Approval), a.ID
-		return d.askOutcome(c, &x)
-	}
-	x := d.examine(c, l, c.Args, false /* open */)
-	switch {
-	case x.invalid != nil:
-		return d.notRun(c, task.OutcomeInvalid, x.invalid.Error())
-	case x.verdict.Action == approval.ActionDeny:
-		return d.following(x.said(), func() error { return d.notRun(c, task.OutcomeDenied, x.verdict.Reason) })
-	}
-	return d.askAgain(c, &x, a)
-}
-
-// endDenied ends an approval, and its call, if the call has not begun and a gate denies it whose condition
-// does not fail. Everything else that is denied stays pending, and is stopped when it would run: a
-// condition that fails may be a mistake, and what has run is better asked about.
-func (d *Draft) endDenied(a *fold.Approval, l look) error {
-	c := d.f.Call(a.Call)
-	if a.Kind != approval.KindCall || c.Attempt > 0 || c.Cause != "" {
-		return nil
-	}
-	x := d.judged(c, l)
-	if !x.verdict.Firm {
-		return nil // a call that is invalid ends when it would run
-	}
-	why := fmt.Sprintf("the gate %s does not allow this call any more", visible.Quote(x.verdict.Terms.Gate, 80)) // without its hint, which may have arguments
-	if err := d.resolve(a, approval.Canceled, approval.Resolution{Via: approval.ViaPolicy, At: d.at.Now, Reason: why}); err != nil {
-		return err
-	}
-	return d.following(x.said(), func() error { return d.notRun(c, task.OutcomeDenied, x.verdict.Reason) })
-}
-
-// decide puts decisions into a draft. received, if not nil, is the message that contained
+// decide adds decisions. received, if not nil, is the message that contained
 // them.
-func (d *Draft) decide(in Decisions, received *event.MessageReceived) error {
+func decide(add additions, b basis, in Decisions, received *event.MessageReceived) (additions, error) {
 	for _, answer := range in.List {
-		if a, err := approval.Find(answer, d.f.AllApprovals()); err == nil {
-			if concealed := a.Conceals(d.rules.decider(in.By, in.Via)); concealed != nil {
-				return concealed
+		if a, err := approval.Find(answer, b.AllApprovals()); err == nil {
+			if concealed := a.Conceals(b.decider(in.By, in.Via)); concealed != nil {
+				return add, concealed
 			}
 		}
 	}
-	if d.f.Header.Phase == store.Final {
-		return d.decidedBefore(in.List)
+	if b.Header.Phase == store.Final {
+		return add, decidedBefore(b.Fold, in.List)
 	}
-	if d.overdue() {
-		return ErrStale
+	if overdue(b) {
+		return add, ErrStale
 	}
-	decisions, err := approval.Match(in.List, d.f.AllApprovals(), d.f.Names(in.List))
+	decisions, err := approval.Match(in.List, b.AllApprovals(), b.Names(in.List))
 	if err != nil {
-		return err
+		return add, err
 	}
 	in.repeats(decisions)
 	decisions = slices.DeleteFunc(decisions, func(x approval.Matched) bool { return x.Settled })
@@ -159,13 +67,13 @@ func (d *Draft) decide(in Decisions, received *event.MessageReceived) error {
 	for i := range decisions {
 		// Only the approvals that are being decided have to be up to date.
 		a := decisions[i].Approval
-		if looks[i] = d.lookOf(a); !d.outdated(a, &looks[i]) && !d.abandoned(a) {
+		if looks[i] = lookOf(b, a); !outdated(b, a, &looks[i]) && !abandoned(b, a) {
 			continue
 		}
 		if looks[i].trouble != nil {
-			return approval.NotAllowed(a, "it has to be asked again, and its tool cannot be reached now: try again later")
+			return add, approval.NotAllowed(a, "it has to be asked again, and its tool cannot be reached now: try again later")
 		}
-		return ErrStale
+		return add, ErrStale
 	}
 	repeats := 0 // of the sender's own votes
 	for i := range decisions {
@@ -174,33 +82,32 @@ func (d *Draft) decide(in Decisions, received *event.MessageReceived) error {
 			repeats++
 			continue
 		}
-		if err := d.askedNow(x.Approval).Check(x.Decision, d.rules.decider(in.By, in.Via), d.at.Now); err != nil {
-			return err
+		if err := askedNow(b, x.Approval).Check(x.Decision, b.decider(in.By, in.Via), b.Now); err != nil {
+			return add, err
 		}
 		if in.Via == approval.ViaProvider && !ProviderMayAnswer(x.Approval) {
-			return approval.NotAllowed(x.Approval, "the program may not answer it; have a person answer")
+			return add, approval.NotAllowed(x.Approval, "the program may not answer it; have a person answer")
 		}
 		if x.Decision.Type == approval.Edit && x.Approval.Ask == "" {
-			if edits[i], err = d.checkEdit(x.Approval, x.Decision, looks[i]); err != nil {
-				return err
+			if edits[i], err = checkEdit(b, x.Approval, x.Decision, looks[i]); err != nil {
+				return add, err
 			}
 		}
 	}
 	if repeats == len(decisions) { // also if all are settled: the same decision again has the same answer
-		return ErrNoChange
+		return add, ErrNoChange
 	}
-	if err := d.decides(in.By); err != nil {
-		return err
+	if add.decider, err = decides(b, in.By); err != nil {
+		return add, err
 	}
 	if received != nil {
 		// Decisions may use the reserve; a message of up to minDecision is accepted even in a
 		// full log.
-		if n := len(received.Message); n > minDecision && n > d.room() {
-			return task.Invalid("message", "has %d bytes, and the task's log has room for %d more: send the decision alone", n, max(d.room(), 0))
+		if n := len(received.Message); n > minDecision && n > logRoom(b) {
+			return add, task.Invalid("message", "has %d bytes, and the task's log has room for %d more: send the decision alone", n, max(logRoom(b), 0))
 		}
-		received.For = event.ForDecision
-		if err := d.receive(received); err != nil {
-			return err
+		if err := add.message(b, received, event.ForDecision); err != nil {
+			return add, err
 		}
 	}
 	var cancel []string // why
@@ -208,82 +115,81 @@ func (d *Draft) decide(in Decisions, received *event.MessageReceived) error {
 		if decisions[i].Approval.Repeats(decisions[i].Decision, in.By) {
 			continue
 		}
-		why, err := d.decideOn(in, &decisions[i], &edits[i])
-		if err != nil {
-			return err
+		var why string
+		if add, why, err = decideOn(add, b, in, &decisions[i], &edits[i]); err != nil {
+			return add, err
 		}
 		if why != "" {
 			cancel = append(cancel, why)
 		}
 	}
 	if len(cancel) > 0 {
-		return d.cancelAll(strings.Join(cancel, "; "), in.By)
+		return cancelAll(add, b, strings.Join(cancel, "; "), in.By), nil
 	}
-	if len(d.resolved) == 0 && d.f.Header.Phase == store.Parked { // votes that start nothing
-		d.phase = store.Parked
-		return d.tellVotes(d.waitingState(d.f.Pending()), d.f.Pending())
+	if len(add.resolved) == 0 && b.Header.Phase == store.Parked { // votes that start nothing
+		add.phase = store.Parked
+		return tellVotes(add, b, waitingState(b, b.Pending()), b.Pending()), nil
 	}
-	return nil
+	return add, nil
 }
 
 // askedNow returns an approval as it would be asked now: the parties that have acted in a message since are
 // requesters, too, and whoever has requested, edited or voted has the names that auth.people gives them now.
-func (d *Draft) askedNow(a *approval.Approval) *approval.Approval {
+func askedNow(b basis, a *approval.Approval) *approval.Approval {
 	now := *a
-	now.Editors, now.Votes = append(slices.Clone(a.Editors), d.f.Sender()), slices.Clone(a.Votes)
+	now.Editors, now.Votes = append(slices.Clone(a.Editors), b.Sender()), slices.Clone(a.Votes)
 	for i, by := range now.Editors {
-		now.Editors[i] = d.rules.People.Also(by)
+		now.Editors[i] = b.People.Also(by)
 	}
 	for i := range now.Votes {
-		now.Votes[i].By = d.rules.People.Also(now.Votes[i].By)
+		now.Votes[i].By = b.People.Also(now.Votes[i].By)
 	}
 	return &now
 }
 
-// decideOn puts a decision that was checked into the draft. edit is the call with the arguments
+// decideOn adds a decision that was checked. edit is the call with the arguments
 // of an edit. cancels is why the decision cancels the task, "" if it does not.
-func (d *Draft) decideOn(in Decisions, x *approval.Matched, edit *examined) (cancels string, err error) {
-	a, answer := d.f.Approval(x.Approval.ID), x.Decision
+func decideOn(add additions, b basis, in Decisions, x *approval.Matched, edit *examined) (_ additions, cancels string, _ error) {
+	a, answer := b.Approval(x.Approval.ID), x.Decision
 	if a.State != approval.Pending {
-		return "", approval.Conflict(&a.Approval) // an earlier decision of these has ended the call
+		return add, "", approval.Conflict(&a.Approval) // an earlier decision of these has ended the call
 	}
-	if done, err := d.voteOn(in, a, answer, edit); done || err != nil {
-		return "", err
+	add, done, err := voteOn(add, b, in, a, answer, edit)
+	if done || err != nil {
+		return add, "", err
 	}
 	if answer.Type == approval.Edit && (a.Terms.FourEyes || edit.verdict.Action == approval.ActionAsk && !edit.verdict.Terms.Same(a.Terms)) {
 		// The rules demand another person, or something else of the edited call: a new approval is requested.
-		return "", d.askEdited(in, a, answer, edit)
+		return askEdited(add, b, in, a, answer, edit), "", nil
 	}
-	state, r := a.Resolve(answer, in.By, in.Via, d.at.Now)
+	state, r := a.Resolve(answer, in.By, in.Via, b.Now)
 	if answer.Grant != nil {
-		if r.Grant, err = d.grant(a, *answer.Grant, in.By); err != nil {
-			return "", err
+		var rows []store.RowChange
+		if r.Grant, rows, err = makeGrant(b, a, *answer.Grant, in.By); err != nil {
+			return add, "", err
 		}
+		add.rows = append(add.rows, rows...)
 	}
 	if answer.Type == approval.Edit && a.Ask == "" {
-		if r.Digest, err = d.digest(&a.Approval, &edit.checked); err != nil {
-			return "", editError(&a.Approval, err)
+		if r.Digest, err = questionDigest(b, &a.Approval, &edit.checked); err != nil {
+			return add, "", editError(&a.Approval, err)
 		}
 	}
-	if err := d.resolve(a, state, r); err != nil {
-		return "", err
-	}
+	add = resolve(add, b, a, state, r)
 	switch {
 	case answer.Type == approval.Cancel:
-		return because("a decision canceled the task", answer.Reason), nil
+		return add, because("a decision canceled the task", answer.Reason), nil
 	case answer.Type != approval.Reject || !a.Terms.CancelsTask:
-		return "", nil
+		return add, "", nil
 	}
-	if c := d.f.Call(a.Call); c.State == fold.CallDecided {
-		if err := d.rejected(c, a); err != nil {
-			return "", err
-		}
+	if c := b.Call(a.Call); c.State == fold.CallDecided {
+		add = rejected(add, b, c, a)
 	}
 	what := "was rejected"
 	if a.Kind == approval.KindOutcome {
 		what = "was given up with an unknown outcome"
 	}
-	return because(fmt.Sprintf("%s (%s) %s", a.Tool, a.Call, what), answer.Reason), nil
+	return add, because(fmt.Sprintf("%s (%s) %s", a.Tool, a.Call, what), answer.Reason), nil
 }
 
 // voteOn adds the vote of an approve or edit that was checked, if the approval needs votes. done
@@ -293,62 +199,59 @@ func (d *Draft) decideOn(in Decisions, x *approval.Matched, edit *examined) (can
 // An edit asks again about the edited call, with the vote of its sender and the needs as they are,
 // even if the policy has no question about the edited call: the other persons have not seen it.
 // Terms that differ ask again without a vote.
-func (d *Draft) voteOn(in Decisions, a *fold.Approval, answer approval.Decision, edit *examined) (done bool, err error) {
+func voteOn(add additions, b basis, in Decisions, a *fold.Approval, answer approval.Decision, edit *examined) (_ additions, done bool, err error) {
 	if len(a.Terms.Needs) == 0 {
-		return false, nil
+		return add, false, nil
 	}
 	digest, args := a.Digest, a.Args
 	switch answer.Type { //nolint:exhaustive // the others are no votes
 	case approval.Approve:
 	case approval.Edit:
 		if edit.verdict.Action == approval.ActionAsk && !edit.verdict.Terms.Same(a.Terms) {
-			return false, nil
+			return add, false, nil
 		}
 		args = answer.Args
-		if digest, err = d.digest(&a.Approval, &edit.checked); err != nil {
-			return false, editError(&a.Approval, err)
+		if digest, err = questionDigest(b, &a.Approval, &edit.checked); err != nil {
+			return add, false, editError(&a.Approval, err)
 		}
 	default:
-		return false, nil
+		return add, false, nil
 	}
 	voter := approval.Decider{By: in.By, Via: in.Via}
-	vote := a.NewVote(voter, digest, args, answer.Reason, d.at.Now)
+	vote := a.NewVote(voter, digest, args, answer.Reason, b.Now)
 	open := len(approval.Open([]approval.Vote{vote}, a.Terms.Needs, digest)) > 0
 	if answer.Type == approval.Edit && (open || a.Terms.FourEyes) {
 		if open { // else others vote anew
 			edit.editor = &voter
 		}
-		return true, d.askEdited(in, a, answer, edit)
+		return askEdited(add, b, in, a, answer, edit), true, nil
 	}
 	now := a.Approval
 	now.Votes = append(slices.Clone(a.Votes), vote)
-	if err := d.add(event.KindVoted, &event.ApprovalVoted{ID: a.ID, Vote: vote, Waits: now.WaitsFor(d.client())}); err != nil {
-		return false, err
+	add.event(b, event.KindVoted, &event.ApprovalVoted{ID: a.ID, Vote: vote, Waits: now.WaitsFor(client(b))})
+	add.voted, add.settles = true, true
+	add = recordVote(add, b, &a.Approval, &vote)
+	if askedNow(b, &a.Approval).Met(digest) {
+		return add, false, nil
 	}
-	d.voted, d.settles = true, true
-	if err := d.recordVote(&a.Approval, &vote); err != nil || d.askedNow(&a.Approval).Met(digest) {
-		return false, err
-	}
-	return true, d.putApproval(a)
+	return putApproval(add, b, a), true, nil
 }
 
 // askEdited asks for a new approval of a call with edited arguments, on the terms of the call if no
 // gate asks about the edited call. Four eyes stay in any case: the author of the edit is a requester.
-func (d *Draft) askEdited(in Decisions, a *fold.Approval, answer approval.Decision, edit *examined) error {
+func askEdited(add additions, b basis, in Decisions, a *fold.Approval, answer approval.Decision, edit *examined) additions {
 	switch {
 	case edit.verdict.Action == approval.ActionAsk && a.Terms.FourEyes:
 		edit.verdict.Terms.FourEyes, edit.verdict.Terms.Grants = true, nil
 	case edit.verdict.Action != approval.ActionAsk:
 		edit.verdict.Hint, edit.verdict.Terms, edit.verdict.Gates = fmt.Sprintf("May %s run with these edited arguments?", a.Tool), a.Terms, a.Gates
 	}
-	r := approval.Resolution{Decision: approval.Edit, By: in.By, Via: in.Via, At: d.at.Now, Args: answer.Args, Reason: fold.EditAsksAgain}
+	r := approval.Resolution{Decision: approval.Edit, By: in.By, Via: in.Via, At: b.Now, Args: answer.Args, Reason: fold.EditAsksAgain}
 	if answer.Reason != "" {
 		r.Reason += ": " + answer.Reason // whole, for decisionOn
 	}
-	if err := d.resolve(a, approval.Superseded, r); err != nil {
-		return err
-	}
-	return d.askCall(d.f.Call(a.Call), edit, a.ID)
+	add = resolve(add, b, a, approval.Superseded, r)
+	return askCall(add, b, b.Call(a.Call), edit, a.ID)
 }
 
 // because appends the reason, if any, to what, the description of an action.
@@ -365,9 +268,9 @@ const minDecision = 16 << 10
 
 // decidedBefore returns the error for a decision about an ended task, with the earlier
 // decision.
-func (d *Draft) decidedBefore(answers []approval.Decision) error {
-	state := &task.StateError{Task: d.f.Header.Task, State: d.f.View.State(), Ended: Ended(d.f)}
-	decisions, err := approval.Match(answers, d.f.AllApprovals(), d.f.Names(answers))
+func decidedBefore(f *fold.Fold, answers []approval.Decision) error {
+	state := &task.StateError{Task: f.Header.Task, State: f.View.State(), Ended: Ended(f)}
+	decisions, err := approval.Match(answers, f.AllApprovals(), f.Names(answers))
 	if wrong, is := errors.AsType[*approval.Error](err); is {
 		state.Decided = wrong
 		return state
@@ -381,4 +284,65 @@ func (d *Draft) decidedBefore(answers []approval.Decision) error {
 		}
 	}
 	return state
+}
+
+// checkEdit validates edited arguments and checks them against the policy. l is the look that
+// found the definition shown to the approver.
+func checkEdit(b basis, a *approval.Approval, answer approval.Decision, l look) (examined, error) {
+	x := examine(b, b.Call(a.Call), l, event.Compact(answer.Args), false /* open */)
+	switch {
+	case x.invalid != nil:
+		return x, editError(a, x.invalid)
+	case x.entry == nil:
+		return x, approval.NotAllowed(a, "the tool cannot be reached now, so that the edit cannot be checked: try again later; the approval stays pending")
+	case x.verdict.Action == approval.ActionDeny:
+		return x, approval.NotAllowed(a, fmt.Sprintf("policy denies the edited call: %s; the approval stays pending", x.verdict.Reason))
+	case x.hook:
+		return x, approval.NotAllowed(a, "a hook changes the edited arguments, so that they are not what would run; the approval stays pending")
+	}
+	return x, nil
+}
+
+// editError lists the mistakes in edited arguments.
+func editError(a *approval.Approval, err error) error {
+	out := approval.Malformed(a.ID, "")
+	out.Message = fmt.Sprintf("the edit of %s: %v; approval %s still waits", a.Tool, err, a.ID)
+	var inv *tool.InvalidError
+	if errors.As(err, &inv) {
+		for _, v := range inv.Violations {
+			out.Violations = append(out.Violations, approval.Violation{Field: "args" + v.Pointer, Description: v.Message})
+		}
+	}
+	return out
+}
+
+// wrongCodes returns the pending approvals that answers name with a wrong code, and whether
+// any answer has a code.
+func wrongCodes(f *fold.Fold, answers []approval.Decision) (wrong []string, coded bool) {
+	for _, answer := range answers {
+		a, err := approval.Find(answer, f.AllApprovals())
+		if err != nil || a.State != approval.Pending || answer.Code == "" {
+			continue
+		}
+		if coded = true; a.WrongCode(answer) && !slices.Contains(wrong, a.ID) {
+			wrong = append(wrong, a.ID)
+		}
+	}
+	return wrong, coded
+}
+
+// decider is the decider of a draft: as authenticated, and as known when it was made.
+type decider struct{ was, is auth.Principal }
+
+// decides returns the decider on whom a draft depends. A person without an earlier request is as they were
+// authenticated; a credential that has gone, nil, is found when it is authenticated again, before the commit.
+func decides(b basis, by auth.Principal) (*decider, error) {
+	is, err := current(b, by)
+	if _, gone := errors.AsType[*auth.WithdrawnError](err); gone {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look up who decides: %w", err)
+	}
+	return &decider{by, is}, nil
 }

@@ -102,7 +102,7 @@ func (k *desk) restored() *fold.Fold {
 	return f
 }
 
-func policy(t *testing.T, gates ...approval.Gate) *approval.Policy {
+func policy(t testing.TB, gates ...approval.Gate) *approval.Policy {
 	t.Helper()
 	p, err := approval.NewPolicy(approval.PolicyConfig{Gates: gates})
 	if err != nil {

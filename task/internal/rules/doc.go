@@ -1,16 +1,17 @@
-// Package rules decides what follows from what happens to a task: the [Rules] put an [Input]
-// and its consequences into a [Draft], the batch to append to the task's log.
+// Package rules decides what follows from what happens to a task: an [Input] and its consequences, which
+// a [Draft] collects, the batch to append to the task's log.
 //
 // # From an input to a batch
 //
 //	Fold + Input ── On ──▶ Draft ── Draft.Advance ──▶ Draft ── Draft.Batch ──▶ store
 //
-// [On] puts an input into a [Draft]; Draft.Advance adds everything that
+// [On] makes a [Draft] of an input; Draft.Advance adds everything that
 // can be decided now: plans, checks, questions, starts, results, and whether the task
 // waits or ends. The engine appends the batch, and enters the calls of Draft.Launch
 // when it is durable. A draft that does not commit is discarded together with its fold.
 //
-// The rules decide from the fold alone, so they decide the same after a restart.
+// A rule is a function: it reads the [basis], and returns its [additions]. It decides from the fold alone, so it
+// decides the same after a restart.
 //
 // # A call
 //
@@ -21,11 +22,11 @@
 //	   │           └── outcome? ◀── unknown ─────────┴─────────────────────────────────────┘
 //	   └── postponed: its tool cannot be looked up now; everything stays as it is
 //
-// Before every entry, the first or a later one, a call goes through [Draft.mayEnter], the
+// Before every entry, the first or a later one, a call goes through [mayEnter], the
 // only way into a tool. A call that was started and has no result when its process dies
-// is unknown ([Draft.died]). If it is declared read-only or idempotent, it is repeated
-// automatically, at most three times ([Draft.uncertain]); for any other, a person is
-// asked ([Draft.askOutcome]).
+// is unknown ([died]). If it is declared read-only or idempotent, it is repeated
+// automatically, at most three times ([uncertain]); for any other, a person is
+// asked ([askOutcome]).
 //
 // # Phases
 //

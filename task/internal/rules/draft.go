@@ -1,42 +1,77 @@
 package rules
 
 import (
-	"context"
-	"encoding/json"
-	"fmt"
+	"cmp"
+	"errors"
 	"slices"
+	"time"
 
-	"github.com/a2aproject/a2a-go/v2/a2a"
-
+	"a2a-server/auth"
 	"a2a-server/store"
 	"a2a-server/task"
-	"a2a-server/task/internal/event"
 	"a2a-server/task/internal/fold"
-	"a2a-server/task/internal/view"
+)
+
+// Draft is a batch under construction. Each event is folded as it is added, so that later
+// decisions take it into account; if a draft does not commit, its fold must be discarded.
+// It is not safe for concurrent use.
+type Draft struct {
+	basis       basis
+	environment At     // which basis names
+	rev         uint64 // of the task before it
+
+	added    additions
+	lists    lists        // of added
+	pending  uint32       // approvals, when the batch was made
+	status   store.Status // of the task, when the batch was made
+	accepted Lookup       // of the message, for the plan that follows at once
+
+	// Initial storage for events and audit, so that a draft of usual size is a single
+	// allocation.
+	firstEvents [draftEvents]store.Event
+	firstAudit  [draftAudit][]byte
+}
+
+// Initial capacity of a draft: enough for the events of a call from its message to its start,
+// or from its start to its end.
+const (
+	draftBytes  = 1024 // not counting the message
+	draftEvents = 5
+	draftAudit  = 1
 )
 
 // newDraft returns an empty draft that has room for so many bytes before it grows.
 func newDraft(r *Rules, at At, f *fold.Fold, bytes int) *Draft {
 	at.Now = at.Now.UTC()
-	d := &Draft{rules: r, at: at, f: f, rev: f.Header.Rev, buf: slices.Grow([]byte(nil), bytes)}
-	d.events, d.audit = d.firstEvents[:0], d.firstAudit[:0]
+	d := &Draft{environment: at, rev: f.Header.Rev}
+	d.added.lists = &d.lists
+	d.added.buf = slices.Grow([]byte(nil), bytes)
+	d.basis = basis{r, &d.environment, f}
+	d.added.events, d.added.audit = d.firstEvents[:0], d.firstAudit[:0]
 	return d
 }
 
-// Input is something that happens to a task. It writes its immediate consequences into a
-// draft; [Draft.Advance] decides the rest.
+// Input is something that happens to a task. It adds its immediate consequences, or is refused;
+// [Draft.Advance] decides the rest.
 type Input interface {
-	put(d *Draft) error
+	put(add additions, b basis) (additions, error)
 }
 
 // LogChanged is the [Input] for a change of the log by another writer since the task was last
 // advanced.
 type LogChanged struct{}
 
-func (LogChanged) put(d *Draft) error {
-	d.told = true
-	return nil
+func (LogChanged) put(add additions, _ basis) (additions, error) {
+	add.told = true
+	return add, nil
 }
+
+// ErrNoChange means that an input changes nothing.
+var ErrNoChange = errors.New("nothing to change")
+
+// ErrNotYet means that a due row cannot be processed now, and stays: another instance has to
+// process it, or the clock was set back.
+var ErrNotYet = errors.New("it is not due yet")
 
 // On puts inputs into a draft on f, which it consumes. If it returns an error, the inputs
 // are refused, and the draft must be discarded unwritten. [ErrNoChange]: there is nothing
@@ -49,99 +84,139 @@ func On(r *Rules, at At, f *fold.Fold, in ...Input) (d *Draft, err error) {
 		if _, settles := i.(Restored); f.Unsettled && !settles {
 			return d, unsettled(f.Header.Task)
 		}
-		if err := i.put(d); err != nil {
+		d.added, err = i.put(d.added, d.basis)
+		if err = cmp.Or(err, d.added.err); err != nil {
 			return d, err
 		}
 	}
 	return d, nil
 }
 
-// New is a message that creates a task.
-type New struct {
-	ID      store.TaskID
-	Message *a2a.Message // must not be changed any more
-	JSON    []byte       // as [EncodeMessage] gives it
-	Context *task.ReadonlyContext
-	Listed  Lookup
-	Session *fold.Session // of its context; nil: it is not known
-	Webhook *SetWebhook   // nil: none
-	Refers  []a2a.TaskID  // added to the tasks that the message refers to
+// Advance adds to the draft everything that can be decided now: plans, checks, questions,
+// starts, results, and whether the task waits or ends.
+func (d *Draft) Advance() (n Next, err error) {
+	defer d.basis.guard(d.basis.View.TaskID(), "code supplied by the application", &err)
+	d.added, n = advance(d.added, d.basis, d.accepted)
+	d.accepted = Lookup{}
+	return n, d.added.err
 }
 
-// Create returns the draft of a new task: the message, the task and its submitted state.
-func Create(r *Rules, at At, n New) (d *Draft, err error) {
-	id := n.ID.String()
-	defer r.guard(id, "code supplied by the application", &err)
-	contextID := n.Message.ContextID
-	if contextID == "" {
-		contextID = r.NewID()
-	}
-	f := fold.NewWithText(n.ID, id, contextID)
-	if n.Session != nil {
-		f.Join(n.Session)
-	}
-	d = newDraft(r, at, f, draftBytes+len(n.JSON))
-	d.tools, d.first = n.Listed.tools, n.Listed.first
-	kept, raw, err := n.inTask(f.View)
-	if err != nil {
-		return d, err
-	}
-	if err := d.receive(&event.MessageReceived{Message: raw, By: n.Context.Owner(), For: event.ForPlanner}); err != nil {
-		return d, err
-	}
-	f.Messages[0].Decoded = kept
-	d.keepMailbox(n.Context.Owner().Email)
-	if err = d.task(a2a.TaskStateSubmitted); err == nil && n.Webhook != nil {
-		err = d.setWebhook(n.Webhook, 0)
-	}
-	return d, err
+// GoLive makes the draft leave the task live, unless it already sets a phase. If the task
+// was waiting for input, its status becomes working, unless it still does.
+func (d *Draft) GoLive() error {
+	d.added = goLive(d.added, d.basis)
+	return d.added.err
 }
 
-// inTask is inTask for the message, with the tasks that it refers to.
-func (n *New) inTask(v *view.View) (*a2a.Message, json.RawMessage, error) {
-	m, raw := *n.Message, n.JSON
-	for _, id := range n.Refers {
-		if !slices.Contains(m.ReferenceTasks, id) {
-			m.ReferenceTasks = append(slices.Clip(m.ReferenceTasks), id)
-		}
-	}
-	if len(m.ReferenceTasks) > len(n.Message.ReferenceTasks) {
-		var err error
-		if raw, err = EncodeMessage(&m); err != nil {
-			return nil, nil, fmt.Errorf("encode message: %w", err)
-		}
-	}
-	kept, in := inTask(&m, raw, v)
-	return kept, in, nil
+// KeepLive says that a live task which was waiting for input works, if the draft resolves
+// something that it waited for: its turn continues from there.
+func (d *Draft) KeepLive() error {
+	d.added = keepLive(d.added, d.basis)
+	return d.added.err
 }
 
-// Plan prepares the planner's input for the next step of f, and returns a function that
-// asks the planner, with what with adds to the input. That function no longer uses f. Plan is
-// for planners that are not inline; put the function's results into [Planned].
-func Plan(ctx context.Context, r *Rules, f *fold.Fold, with func(*task.Progress)) func() (*task.Step, error) {
-	d := newDraft(r, At{Ctx: ctx}, f, 0)
-	p, err := d.progress()
-	return func() (*task.Step, error) {
-		if err != nil {
-			return nil, err
-		}
-		with(p)
-		return r.ask(ctx, p)
-	}
+// SayWorking sets the state to working, if the draft is not empty or the task is new, and the
+// task has another state; and while the planner waits for the operator, it says so.
+func (d *Draft) SayWorking() error {
+	d.added = sayWorking(d.added, d.basis)
+	return d.added.err
 }
 
-// Prompt returns what the planner has asked a language model for a step of f, with what with adds to
-// the planner's input. The error is a [*task.InvalidError] if it has asked none.
-func Prompt(ctx context.Context, r *Rules, f *fold.Fold, step int, with func(*task.Progress)) (prompt task.Prompt, err error) {
-	defer r.guard(f.View.TaskID(), "the planner", &err)
-	planner, is := r.Planner.(task.Prompter)
-	if !is {
-		return task.Prompt{}, task.Invalid("step", "has no prompt: the planner of this server asks no model")
+// Fold returns the fold with the draft on top of it.
+func (d *Draft) Fold() *fold.Fold { return d.basis.Fold }
+
+// Launch returns the entries to run once the draft is durable, and not before.
+func (d *Draft) Launch() []*Execution { return d.added.launch }
+
+// Audited returns the audit entries that the draft adds. It includes routine entries only with
+// [Rules.EachCall].
+func (d *Draft) Audited() []Audited { return d.added.audited }
+
+// Audits reports whether the draft adds audit entries, routine or not.
+func (d *Draft) Audits() bool { return len(d.added.audit) > 0 }
+
+// Settles reports whether the draft contains a decision about an approval, a vote, a passed deadline,
+// or the cancel of a call. Such a draft is never refused for lack of room.
+func (d *Draft) Settles() bool { return d.added.settles }
+
+// Phase returns the phase that the draft puts the task into; zero means that it does not
+// change.
+func (d *Draft) Phase() store.Phase { return d.added.phase }
+
+// HasDue reports whether the draft adds or removes due work.
+func (d *Draft) HasDue() bool { return len(d.added.due) > 0 }
+
+// HasLooks reports whether the draft adds due work of kind [task.DueLook].
+func (d *Draft) HasLooks() bool {
+	return slices.ContainsFunc(d.added.due, func(c store.DueChange) bool { return c.Kind == task.DueLook && !c.Delete })
+}
+
+// Quiet reports whether the task's turn need not be notified of the draft.
+func (d *Draft) Quiet() bool { return d.added.quiet }
+
+// Rests reports whether a parked task stays parked with the draft.
+func (d *Draft) Rests() bool {
+	add := &d.added // due work and audit entries are no reason to run the task
+	return add.quiet || add.phase == store.Parked || !add.force && len(add.events) == 0 && len(add.rows) == 0 && add.phase == 0
+}
+
+// Empty reports whether there is nothing to commit and nothing to continue with.
+func (d *Draft) Empty() bool { return d.added.blank() }
+
+// Batch returns the draft as a batch on top of the task's rev. fence is that of the turn
+// that wrote the draft, nil if no turn did.
+func (d *Draft) Batch(scope store.Scope, fence *uint64) *store.Batch {
+	d.pending = uint32(len(d.basis.Pending()))
+	b := &store.Batch{
+		Scope: scope, Task: d.basis.Header.Task, Rev: &d.rev, Fence: fence,
+		Change: store.Change{Phase: d.added.phase, TakeFence: d.added.fence, Pending: &d.pending},
+		Events: d.added.events, Due: d.added.due, Audit: d.added.audit,
 	}
-	p, err := newDraft(r, At{Ctx: ctx}, f, 0).progress()
-	if err != nil {
-		return task.Prompt{}, err
+	b.Rows, b.Needs = withGrants(d.basis, &d.added, withReady(d.basis, &d.added))
+	if d.added.moved {
+		d.status = store.Status{State: d.basis.Header.State, Time: d.basis.Header.StatusTime}
+		b.Change.Status = &d.status
 	}
-	with(p)
-	return planner.Prompt(ctx, p, step)
+	if b.HasContextRows() {
+		b.ContextRows = fold.SessionBound()
+	}
+	if d.rev == 0 {
+		b.Change.Context = d.basis.View.ContextID()
+	}
+	return b
+}
+
+// TakeOver makes the draft take over the right to run the task, by a new fence.
+func (d *Draft) TakeOver() { d.added.fence = true }
+
+// Holds reports whether the draft may still be written: if calls start, are asked about or are decided by it,
+// the rules in force are the draft's; the grants by which calls start have not ended; their makers and the
+// decider are as they were when it was made; and the votes for its approvals count. If not, it has to be made
+// anew.
+func (d *Draft) Holds(inForce *Rules, now time.Time) bool {
+	var panicked error
+	defer d.basis.guard(d.basis.View.TaskID(), "code supplied by the application", &panicked) // then it does not hold
+	add := &d.added
+	if inForce != d.basis.Rules && (add.voted || add.asked || len(add.launch)+len(add.resolved) > 0) {
+		return false
+	}
+	same := func(was, is auth.Principal) bool {
+		by, err := current(d.basis, was)
+		return err == nil && by.Equal(is)
+	}
+	return (add.decider == nil || same(add.decider.was, add.decider.is)) &&
+		!slices.ContainsFunc(add.resolved, func(id string) bool {
+			a := d.basis.Approval(id)
+			return a.State.Allows() && withdrawn(d.basis, &a.Approval) != ""
+		}) &&
+		!slices.ContainsFunc(add.grants, func(u *usedGrant) bool { return !same(u.By, u.by) || !now.Before(u.Until) })
+}
+
+// Committed updates the fold's header with the receipt of the committed draft.
+func (d *Draft) Committed(r store.Receipt) {
+	h := &d.basis.Header
+	h.Seq, h.Rev, h.Fence = r.Last, r.Rev, r.Fence
+	if d.added.phase != 0 {
+		h.Phase = d.added.phase
+	}
 }

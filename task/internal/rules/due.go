@@ -11,15 +11,15 @@ import (
 	"a2a-server/task/internal/fold"
 )
 
-// wake adds a due row that wakes the task, or removes it.
-func (d *Draft) wake(at time.Time, key []byte, remove bool) {
-	d.due = append(d.due, store.DueChange{Time: store.MillisOf(at), Kind: task.DueWake, Key: key, Delete: remove})
+// wakeup is the due row that wakes the task.
+func wakeup(at time.Time, key []byte) store.DueChange {
+	return store.DueChange{Time: store.MillisOf(at), Kind: task.DueWake, Key: key}
 }
 
 // unwake removes the due row of a suspended call, if it has one.
-func (d *Draft) unwake(c *fold.Call) {
+func (add *additions) unwake(c *fold.Call) {
 	if c.Wake != nil {
-		d.due = append(d.due, removed(timer(c.ID, *c.Wake, c.Watch)))
+		add.due = append(add.due, removed(timer(c.ID, *c.Wake, c.Watch)))
 	}
 }
 
@@ -28,20 +28,20 @@ func timer(call string, at time.Time, watch bool) store.DueChange {
 	if watch {
 		return store.DueChange{Time: task.LookTime, Kind: task.DueLook, Key: []byte(call)}
 	}
-	return store.DueChange{Time: store.MillisOf(at), Kind: task.DueWake, Key: []byte(call)}
+	return wakeup(at, []byte(call))
 }
 
 // unretry removes the due row of a call that is retried, if it has one.
-func (d *Draft) unretry(c *fold.Call) {
+func (add *additions) unretry(c *fold.Call) {
 	if c.Retry != nil {
-		d.wake(*c.Retry, retryKey(c), true /* remove */)
+		add.due = append(add.due, removed(wakeup(*c.Retry, retryKey(c))))
 	}
 }
 
 // drop removes a due row that is no longer needed.
-func (d *Draft) drop(row store.Due) error {
-	d.due = append(d.due, store.DueChange{Time: row.Time, Kind: row.Kind, Key: row.Key, Delete: true})
-	return nil
+func drop(add additions, row store.Due) additions {
+	add.due = append(add.due, store.DueChange{Time: row.Time, Kind: row.Kind, Key: row.Key, Delete: true})
+	return add
 }
 
 // removed is the change that removes a due row.
@@ -89,14 +89,14 @@ func Retries(row *store.Due) bool { return strings.HasSuffix(string(row.Key), re
 func stepKey(n int) []byte { return fmt.Appendf(nil, "step %d", n) }
 
 // waits reports whether a call waits for its next try.
-func (d *Draft) waits(c *fold.Call) bool { return c.Retry != nil && d.at.Now.Before(*c.Retry) }
+func waits(b basis, c *fold.Call) bool { return c.Retry != nil && b.Now.Before(*c.Retry) }
 
 // possible limits a tool's wake-up time to the range that can be stored: not in the past, and
 // not after the year 9999.
-func (d *Draft) possible(at time.Time) time.Time {
+func possible(b basis, at time.Time) time.Time {
 	at = at.UTC()
-	if at.Before(d.at.Now) {
-		at = d.at.Now
+	if at.Before(b.Now) {
+		at = b.Now
 	}
 	if last := time.Date(9999, time.December, 31, 0, 0, 0, 0, time.UTC); at.After(last) {
 		at = last

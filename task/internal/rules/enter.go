@@ -2,16 +2,12 @@ package rules
 
 import (
 	"encoding/json"
-	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"a2a-server/approval"
 	"a2a-server/internal/strictjson"
-	"a2a-server/internal/visible"
 	"a2a-server/task"
 	"a2a-server/task/internal/event"
 	"a2a-server/task/internal/fold"
@@ -52,10 +48,10 @@ func (e *Execution) Logged(p any) any {
 }
 
 // mayEnter is the only way into a tool: it is called before every entry, the first or a later
-// one, from the beginning or after a suspension, with a look at the tool. It returns the
-// entry, or nil if the call may not be entered now. The draft then records why: approval was
-// requested, the call has ended, or it is retried later. It records nothing if the call waits
-// for a sibling to end. The error comes from writing the draft.
+// one, from the beginning or after a suspension, with a look at the tool, while entering other calls
+// are about to be entered. It returns the entry, or nil if the call may not be entered now. It then adds
+// why: approval was requested, the call has ended, or it is retried later. It adds nothing if the call
+// waits for a sibling to end.
 //
 // An approved call is entered if the tool's definition and the arguments equal those shown to
 // the approver; otherwise approval is requested again. The terms of the approval remain in
@@ -63,123 +59,95 @@ func (e *Execution) Logged(p any) any {
 // if the policy allows it now, or a grant covers it, and it was not planned before a restoration.
 // If it was rejected earlier in the task, it is rejected again. In all cases the arguments must be
 // valid against the current schema.
-func (d *Draft) mayEnter(c *fold.Call, l look) (*Execution, error) {
-	first := c.State == fold.CallPlanned && (!c.Restored || d.approvalOf(c) == nil)
-	x := d.examine(c, l, c.Args, first)
-	grant := d.f.Granted(c)
+func mayEnter(add additions, b basis, c *fold.Call, l look, entering int) (additions, *Execution) {
+	first := c.State == fold.CallPlanned && (!c.Restored || b.ApprovalOf(c) == nil)
+	x := examine(b, c, l, c.Args, first)
+	grant, audited := b.Granted(c), len(add.audited)
 	var standing *usedGrant
 	switch {
 	case x.trouble != nil:
-		return nil, d.postpone(c, x.trouble)
+		return postpone(add, b, c, x.trouble), nil
 	case x.invalid != nil:
-		return nil, d.notRun(c, task.OutcomeInvalid, x.invalid.Error())
+		return endInvalid(add, b, c, x.invalid), nil
 	case x.verdict.Action == approval.ActionDeny:
-		return nil, d.following(x.said(), func() error { return d.notRun(c, task.OutcomeDenied, x.verdict.Reason) })
-	case grant == nil && d.mustAsk(c, &x):
-		if d.hasRun(c, &x) {
-			return nil, d.askOutcome(c, &x)
+		return deny(add, b, c, &x), nil
+	case grant == nil && mustAsk(b, c, &x):
+		if x.hasRun(c) {
+			return askOutcome(add, b, c, &x), nil
 		}
-		if before := d.rejectedBefore(c, &x); before != nil {
-			return nil, d.following(x.said(), func() error { return d.rejectedAgain(c, before) })
+		if before := rejectedBefore(b, c, &x); before != nil {
+			add = rejectedAgain(add, b, c, before)
+			add.follows(audited, x.said())
+			return add, nil
 		}
-		if standing, x.lapsed = d.standing(c, &x); standing == nil {
-			return nil, d.following(x.said(), func() error { return d.askCall(c, &x, "") })
+		if standing, x.lapsed = standingGrant(b, c, &x); standing == nil {
+			add = askCall(add, b, c, &x, "")
+			add.follows(audited, x.said())
+			return add, nil
 		}
 		if err := tool.Unreachable(x.entry.Tool); err != nil {
-			return nil, d.postpone(c, err)
+			return postpone(add, b, c, err), nil
 		}
 	case grant != nil:
-		same, err := d.bound(grant, &x.checked)
+		same, err := bound(b, grant, &x.checked)
 		if err != nil {
-			return nil, d.notRun(c, task.OutcomeInvalid, err.Error())
+			return endInvalid(add, b, c, err), nil
 		}
 		if !same {
-			return nil, d.askAgain(c, &x, grant)
+			return askAgain(add, b, c, &x, grant), nil
 		}
 		if err := tool.Unreachable(x.entry.Tool); err != nil {
-			return nil, d.postpone(c, err) // it would fail, and a person has approved it
+			return postpone(add, b, c, err), nil // it would fail, and a person has approved it
 		}
-		if decided := grant.Resolution.At; c.State == fold.CallDecided && c.Since != nil && d.at.Now.Sub(decided) > maxApproved {
+		if decided := grant.Resolution.At; c.State == fold.CallDecided && c.Since != nil && b.Now.Sub(decided) > maxApproved {
 			x.lapsed = lapsed(decided)
-			return nil, d.askAgain(c, &x, grant)
+			return askAgain(add, b, c, &x, grant), nil
 		}
 	}
 	for _, ask := range c.Asks { // the tool has not got the answers yet
-		a := d.f.Approval(ask.Approval)
+		a := b.Approval(ask.Approval)
 		if a == nil || !a.State.Allows() || !tool.QuestionKind(a.AskKind).Authorizes() || c.Since == nil {
 			continue
 		}
-		if decided := a.Resolution.At; d.at.Now.Sub(decided) > maxApproved && d.at.Now.Sub(*c.Since) > maxApproved {
+		if decided := a.Resolution.At; b.Now.Sub(decided) > maxApproved && b.Now.Sub(*c.Since) > maxApproved {
 			x.lapsed = lapsed(decided)
-			return nil, d.askAgain(c, &x, a)
+			return askAgain(add, b, c, &x, a), nil
 		}
 	}
-	if running := d.f.Busy() + int(d.entering); !d.roomToRun(running) {
+	if running := b.Busy() + entering; !roomToRun(b, running) {
 		if running > 0 {
-			return nil, nil // a call that ends gives its room back, and then this call is examined again
+			return add, nil // a call that ends gives its room back, and then this call is examined again
 		}
-		return nil, d.notRun(c, task.OutcomeError, "the task's log is full: there is no room for the call's outcome, so it was not run")
+		return notRun(add, b, c, ending{outcome: task.OutcomeError, problem: "the task's log is full: there is no room for the call's outcome, so it was not run"}), nil
 	}
-	d.entering++
-	e := d.entry(c, &x)
-	e.Approval = tool.Approval{ID: d.f.View.IDs().Task + "." + c.ID, By: []string{tool.ByPolicy}}
+	e := newExecution(b, c, &x)
+	e.Approval = tool.Approval{ID: b.View.IDs().Task + "." + c.ID, By: []string{tool.ByPolicy}}
 	if grant != nil {
 		e.DecidedAt = grant.Resolution.At
 		e.Approval = tool.Approval{ID: grant.ID, By: grant.Deciders(grant.GrantedDigest())}
 	}
 	if e.standing = standing; standing != nil {
 		standing.promised++
-		e.DecidedAt = d.at.Now
+		e.DecidedAt = b.Now
 		e.Approval.By, e.Approval.Grant = []string{standing.by.Subject}, standing.ID
 	}
 	if first && grant == nil {
 		e.verdict = x.said()
 	}
-	return e, nil
+	return add, e
 }
 
-// lapsed returns why what was approved at decided is asked about again.
-func lapsed(decided time.Time) string {
-	return fmt.Sprintf("It was approved at %s, and its tool could not be reached then.", decided.UTC().Format(time.RFC3339))
-}
-
-// askAgain asks again about a call that differs from the approved or shown call, or was approved too
-// long ago.
-func (d *Draft) askAgain(c *fold.Call, x *examined, old *fold.Approval) error {
-	if d.hasRun(c, x) {
-		x.changed = true
-		return d.askOutcome(c, x)
-	}
-	if x.verdict.Action == approval.ActionAsk {
-		keepTerms(old, &x.verdict)
-	} else {
-		// A person was asked about it before: ask again if in doubt.
-		x.verdict.Hint, x.verdict.Terms, x.verdict.Gates = old.Hint, old.Terms, old.Gates
-		if mask, _ := d.policy(c).Mask(c.Tool); len(mask) > len(old.Terms.Mask) || old.Ask != "" && d.hides(c) { // the hint may have more
-			x.verdict.Hint = ""
-		}
-		switch {
-		case old.Kind != approval.KindOutcome:
-		case x.lapsed != "":
-			x.verdict.Hint = fmt.Sprintf("May %s run again now?", c.Tool)
-		default:
-			x.verdict.Hint = fmt.Sprintf("The tool %s has changed since it was decided to run this call again. May it run now?", c.Tool)
-		}
-	}
-	return d.askCall(c, x, old.ID)
-}
-
-// entry builds the entry of a call.
-func (d *Draft) entry(c *fold.Call, x *examined) *Execution {
+// newExecution builds the entry of a call.
+func newExecution(b basis, c *fold.Call, x *examined) *Execution {
 	e := &Execution{
 		Call: c.ID, Name: c.Tool, Tool: x.entry.Tool, Args: x.args,
-		Context: x.ctx, State: strictjson.Clone(d.f.ToolState()), Output: c.Output, checked: x.checked,
-		CallValues: tool.CallValues{Attempt: c.Attempt, Private: d.hides(c)},
+		Context: x.ctx, State: strictjson.Clone(b.ToolState()), Output: c.Output, checked: x.checked,
+		CallValues: tool.CallValues{Attempt: c.Attempt, Private: hides(b, c)},
 	}
 	e.Checked = &e.checked.proof
-	e.decision, e.note = d.f.DecisionOn(c.ID)
+	e.decision, e.note = b.DecisionOn(c.ID)
 	var read *fold.Approval // that e.Confirmation is about
-	for _, a := range d.f.Approvals {
+	for _, a := range b.Approvals {
 		switch {
 		case a.Call != c.ID || a.Void || a.Ask != "" || !a.State.Allows():
 		case a.Resolution.Payload != nil:
@@ -199,13 +167,13 @@ func (d *Draft) entry(c *fold.Call, x *examined) *Execution {
 	var answers []tool.Answer
 	gone := map[string]bool{} // confirmations that are used up
 	for i, ask := range answered {
-		a := d.f.Approval(ask.Approval)
+		a := b.Approval(ask.Approval)
 		if a == nil || a.Resolution == nil || a.State == approval.Superseded {
 			continue
 		}
 		kind := tool.QuestionKind(a.AskKind)
 		if kind.Authorizes() {
-			if same, _ := d.bound(a, &x.checked); !same {
+			if same, _ := bound(b, a, &x.checked); !same {
 				continue // the tool has changed since, so it has to ask again
 			}
 		}
@@ -225,14 +193,14 @@ func (d *Draft) entry(c *fold.Call, x *examined) *Execution {
 			answers = append(answers, answerOf(a))
 		}
 	}
-	newest := d.f.Newest(func(a *fold.Approval) bool {
+	newest := b.Newest(func(a *fold.Approval) bool {
 		return a == read || a.Call == c.ID && a.AskKind == string(tool.AskConfirm) && !gone[a.ID]
 	})
-	if newest != read || d.f.Undecided(c) { // the newest has no answer that counts
+	if newest != read || b.Undecided(c) { // the newest has no answer that counts
 		e.Confirmation = nil
 	}
 	if c.Suspended > 0 || c.Checkpoint {
-		e.Resumption = &tool.Resumption{State: c.ToolState, Answers: answers, Open: d.openQuestions(c)}
+		e.Resumption = &tool.Resumption{State: c.ToolState, Answers: answers, Open: openQuestions(b.Fold, c)}
 	}
 	return e
 }
@@ -260,10 +228,10 @@ func confirmationOf(a *fold.Approval) *toolconfirmation.ToolConfirmation {
 
 // openQuestions returns the questions with an id that a suspended call has asked and that are not
 // answered, as its tool asked them.
-func (d *Draft) openQuestions(c *fold.Call) []tool.Question {
+func openQuestions(f *fold.Fold, c *fold.Call) []tool.Question {
 	var open []tool.Question
 	for _, ask := range slices.Concat(c.Asks, c.Open) {
-		a := d.f.Approval(ask.Approval)
+		a := f.Approval(ask.Approval)
 		id, named := strings.CutPrefix(ask.Ask, askNamed)
 		if a == nil || a.State != approval.Pending || !named {
 			continue
@@ -300,221 +268,61 @@ func answerOf(a *fold.Approval) tool.Answer {
 	}
 }
 
-// start writes that a call starts; its tool runs once that is durable.
-func (d *Draft) start(c *fold.Call, e *Execution, attempt int) (err error) {
+// startCall writes that a call starts; its tool runs once that is durable.
+func startCall(add additions, b basis, c *fold.Call, e *Execution, attempt int) additions {
 	e.Attempt, e.Allowed = attempt, attempt != c.Attempt
 	started := &event.CallStarted{Call: c.ID, Attempt: attempt, Tool: e.checked.entry.Digest}
 	started.Safe = repeatable(e.Tool) && (e.Allowed || c.Safe)
-	grant := d.f.Granted(c)
-	if grant != nil {
-		started.Digest = grant.GrantedDigest()
-	}
-	if string(e.checked.raw) != string(d.f.Planned(c.ID)) {
+	audit := add.entered(b, c, e)
+	started.Digest, started.Grant = audit.Digest, audit.Grant
+	if string(e.checked.raw) != string(b.Planned(c.ID)) {
 		started.Args = e.checked.raw
 	}
-	if e.standing != nil {
-		started.Grant = e.standing.ID
-		if started.Digest, err = d.callDigest(&e.checked); err != nil {
-			return err
-		}
-		if err := d.use(e.standing, c); err != nil {
-			return err
-		}
-	}
-	d.unretry(c)
-	if err := d.add(event.KindStarted, started); err != nil {
-		return err
-	}
-	d.entering--
-	return d.launched(c, e, grant)
+	add.unretry(c)
+	add.event(b, event.KindStarted, started)
+	return launched(add, b, c, e, audit)
 }
 
-// resume writes that a suspended call is entered again.
-func (d *Draft) resume(c *fold.Call, e *Execution) error {
-	d.unwake(c)
-	d.unretry(c)
-	if e.standing != nil {
-		if err := d.use(e.standing, c); err != nil {
-			return err
-		}
-	}
+// resumeCall writes that a suspended call is entered again.
+func resumeCall(add additions, b basis, c *fold.Call, e *Execution) additions {
+	add.unwake(c)
+	add.unretry(c)
+	audit := add.entered(b, c, e)
 	resumed := &event.CallResumed{Call: c.ID, N: c.Suspended, Tool: e.checked.entry.Digest, Safe: c.Safe && repeatable(e.Tool)}
-	if err := d.add(event.KindResumed, resumed); err != nil {
-		return err
-	}
-	d.entering--
-	return d.launched(c, e, d.f.Granted(c))
+	add.event(b, event.KindResumed, resumed)
+	return launched(add, b, c, e, audit)
 }
 
-// launched adds an entry to the draft's launches.
-func (d *Draft) launched(c *fold.Call, e *Execution, grant *fold.Approval) error {
-	d.launch = append(d.launch, e)
-	a := approval.Audit{What: approval.AuditStarted, Call: c.ID, Tool: c.Tool, Attempt: c.Attempt}
-	if grant != nil {
+// entered makes the batch depend on the grant of an entry, and returns the audit entry for it.
+func (add *additions) entered(b basis, c *fold.Call, e *Execution) approval.Audit {
+	a := approval.Audit{What: approval.AuditStarted, Call: c.ID, Tool: c.Tool}
+	if grant := b.Granted(c); grant != nil {
 		a.Approval, a.Digest = grant.ID, grant.GrantedDigest()
 	}
 	if e.standing != nil {
 		var err error
-		if a.Digest, err = d.callDigest(&e.checked); err != nil {
-			return err
-		}
+		a.Digest, err = callDigest(b, &e.checked)
+		add.fail(err)
 		a.Grant, a.Gate = e.standing.ID, e.standing.Gate
+		add.use(b, e.standing, c)
 	}
-	return d.following(e.verdict, func() error { return d.record(a) })
+	return a
+}
+
+// launched adds an entry that runs once the batch is durable.
+func launched(add additions, b basis, c *fold.Call, e *Execution, audit approval.Audit) additions {
+	add.launch = append(add.launch, e)
+	audited := len(add.audited)
+	audit.Attempt = c.Attempt
+	add.record(b, audit)
+	add.follows(audited, e.verdict)
+	return add
 }
 
 // enterCall writes that a planned or decided call is entered.
-func (d *Draft) enterCall(c *fold.Call, e *Execution) error {
+func enterCall(add additions, b basis, c *fold.Call, e *Execution) additions {
 	if c.Paused {
-		return d.resume(c, e)
+		return resumeCall(add, b, c, e)
 	}
-	return d.start(c, e, c.Attempt+1)
-}
-
-// askCall requests approval of a call as it was examined. If an earlier run of it may have
-// had an effect, the question says so. The arguments of a call that
-// was entered before are in use, so they can no longer be edited.
-func (d *Draft) askCall(c *fold.Call, x *examined, supersedes string) error {
-	a := &approval.Approval{
-		Kind: approval.KindCall, Args: x.raw, Hint: x.verdict.Hint, Terms: x.verdict.Terms, Gates: x.verdict.Gates, Supersedes: supersedes,
-	}
-	if c.Attempt > 0 {
-		a.Terms.Allowed = withoutEdit(a.Terms)
-	} else {
-		a.GrantKey = d.grantKey(c, x)
-	}
-	notes := []string{x.lapsed}
-	if c.Paused {
-		notes = append(notes, visible.Clip(c.Tool, 64)+" has started, and waits: approve to let it go on.")
-	}
-	if c.Cause != "" {
-		notes = append(notes, fmt.Sprintf("It is not known whether %s has run: %s.", c.Tool, whyUnknown(c.Cause, c.Why, d.hides(c))))
-	} else {
-		notes = append(notes, d.sinceBackup(c))
-	}
-	notes = append(notes, d.afterResults(c), x.verdict.Notes)
-	a.Notes = strings.Join(slices.DeleteFunc(notes, func(n string) bool { return n == "" }), " ")
-	return d.request(c, x, a)
-}
-
-// maxAfter bounds how many results a question names.
-const maxAfter = 3
-
-// afterResults returns which results of tools the planner had read last when it planned a call: it
-// may have obeyed what they say. "" if there are none.
-func (d *Draft) afterResults(c *fold.Call) string {
-	var names []string
-	own := slices.IndexFunc(d.f.Steps, func(s *fold.Step) bool { return slices.Contains(s.Progress, c) })
-	for _, s := range slices.Backward(d.f.Steps[:max(own, 0)]) {
-		if len(s.Progress) == 0 {
-			continue // a question or a wait
-		}
-		for _, r := range s.Progress {
-			if r.Outcome == task.OutcomeOK || r.Outcome == task.OutcomeError {
-				names = append(names, fmt.Sprintf("%s (%s)", visible.Clip(r.Tool, 64), r.ID))
-			}
-		}
-		break
-	}
-	switch more := len(names) - maxAfter; {
-	case len(names) == 0:
-		return ""
-	case more > 0:
-		names = append(names[:maxAfter], fmt.Sprintf("%d more", more))
-	}
-	return "It was planned after the result of " + strings.Join(names, ", ") + "."
-}
-
-// withoutEdit returns the decisions that terms allow about a call, except edit.
-func withoutEdit(t approval.Terms) []approval.DecisionType {
-	allowed := slices.DeleteFunc(approval.AllowedDecisions(approval.KindCall, t), func(v approval.DecisionType) bool { return v == approval.Edit })
-	if len(allowed) == 0 {
-		return []approval.DecisionType{approval.Reject, approval.Cancel}
-	}
-	return allowed
-}
-
-// request asks for the approval a of a call, of any kind. If the question cannot be
-// shown, the call ends with the reason.
-func (d *Draft) request(c *fold.Call, x *examined, a *approval.Approval) error {
-	if err := d.fill(c, x, a); err != nil {
-		return d.notRun(c, task.OutcomeInvalid, err.Error())
-	}
-	if x.editor != nil {
-		if v := a.NewVote(*x.editor, a.Digest, a.Args, "", d.at.Now); len(v.Meets) > 0 { // a is not escalated yet
-			a.Votes = []approval.Vote{v}
-			a.Waits = a.WaitsFor(d.client())
-		}
-	}
-	if err := d.fits(a); err != nil {
-		return d.notRun(c, task.OutcomeError, err.Error())
-	}
-	d.unretry(c) // its tool can be reached
-	return d.ask(a)
-}
-
-// whyUnknown returns why the outcome of a call is unknown, without the words of its tool if it hides
-// anything. A mask may be newer than the words.
-func whyUnknown(cause event.Cause, why string, hides bool) string {
-	if cause == event.CauseTool || cause == event.CauseTimeout {
-		return redacted(hides, errors.New(why)).Error()
-	}
-	return why
-}
-
-// askOutcome asks a person for the outcome of a call, on the terms of its own approval.
-func (d *Draft) askOutcome(c *fold.Call, x *examined) error {
-	a := &approval.Approval{
-		Kind: approval.KindOutcome, Args: c.Args, Supersedes: x.supersedes,
-		Hint: approval.OutcomeHint(c.Tool, whyUnknown(c.Cause, c.Why, d.masks(c))),
-	}
-	if x.changed {
-		a.Hint += fmt.Sprintf(" The tool %s has changed since its call was approved.", c.Tool)
-	}
-	a.Terms = approval.OutcomeTerms(d.termsOf(c, x))
-	if old := d.f.Approval(x.supersedes); old != nil && old.Kind == approval.KindOutcome {
-		a.Terms = old.Terms.Both(a.Terms)
-	}
-	if err := d.fill(c, x, a); err != nil {
-		return d.notRun(c, task.OutcomeInvalid, err.Error())
-	}
-	// It is unknown, too, whether the tool still needs answers to its questions.
-	if err := d.closeAsks(c, "the outcome of the call is unknown"); err != nil {
-		return err
-	}
-	if err := d.fits(a); err != nil {
-		return d.finish(c, task.OutcomeUnknown, nil, fmt.Sprintf("the result of the call is unknown: %s; and nobody can be asked: %v", c.Why, err), nil)
-	}
-	d.unretry(c) // its tool can be reached
-	return d.ask(a)
-}
-
-// checkEdit validates edited arguments and checks them against the policy. l is the look that
-// found the definition shown to the approver.
-func (d *Draft) checkEdit(a *approval.Approval, answer approval.Decision, l look) (examined, error) {
-	x := d.examine(d.f.Call(a.Call), l, event.Compact(answer.Args), false /* open */)
-	switch {
-	case x.invalid != nil:
-		return x, editError(a, x.invalid)
-	case x.entry == nil:
-		return x, approval.NotAllowed(a, "the tool cannot be reached now, so that the edit cannot be checked: try again later; the approval stays pending")
-	case x.verdict.Action == approval.ActionDeny:
-		return x, approval.NotAllowed(a, fmt.Sprintf("policy denies the edited call: %s; the approval stays pending", x.verdict.Reason))
-	case x.hook:
-		return x, approval.NotAllowed(a, "a hook changes the edited arguments, so that they are not what would run; the approval stays pending")
-	}
-	return x, nil
-}
-
-// editError lists the mistakes in edited arguments.
-func editError(a *approval.Approval, err error) error {
-	out := approval.Malformed(a.ID, "")
-	out.Message = fmt.Sprintf("the edit of %s: %v; approval %s still waits", a.Tool, err, a.ID)
-	var inv *tool.InvalidError
-	if errors.As(err, &inv) {
-		for _, v := range inv.Violations {
-			out.Violations = append(out.Violations, approval.Violation{Field: "args" + v.Pointer, Description: v.Message})
-		}
-	}
-	return out
+	return startCall(add, b, c, e, c.Attempt+1)
 }

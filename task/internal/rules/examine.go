@@ -27,10 +27,10 @@ type look struct {
 	invalid error // there is no such tool, or the arguments are wrong: the call cannot run
 }
 
-// look looks up the tool of a call.
-func (d *Draft) look(c *fold.Call) look {
-	l := look{ctx: d.readonly()}
-	entry, err := d.rules.Tools.Lookup(l.ctx, c.Tool)
+// lookUp looks up the tool of a call.
+func lookUp(b basis, c *fold.Call) look {
+	l := look{ctx: readonly(b)}
+	entry, err := b.Tools.Lookup(l.ctx, c.Tool)
 	switch {
 	case errors.Is(err, tool.ErrUnknownTool):
 		l.invalid = fmt.Errorf("there is no tool %+q", c.Tool)
@@ -46,12 +46,6 @@ func (d *Draft) look(c *fold.Call) look {
 // shown with an approval. A tool that cannot be looked up now does not differ.
 func (l *look) differs(a *approval.Approval) bool {
 	return l.invalid != nil || l.entry != nil && l.entry.Digest != a.Definition
-}
-
-// outdated reports whether an approval has to be asked again before it is decided: its tool is another,
-// its digest is not that of what it shows, or it has a vote that does not count any more.
-func (d *Draft) outdated(a *approval.Approval, l *look) bool {
-	return l.differs(a) || !a.IsBound(d.f.Restored.IDs()...) || d.withdrawn(a) != ""
 }
 
 // examined is the result of putting a call through the pipeline.
@@ -81,12 +75,12 @@ type checked struct {
 // examine puts a call, whose tool was looked up, through the pipeline up to the verdict: known
 // tool, hooks, strict decode, schema, policy. A failure that says nothing about the call
 // itself means ask. Hooks may replace raw only if open is true.
-func (d *Draft) examine(c *fold.Call, l look, raw json.RawMessage, open bool) examined {
+func examine(b basis, c *fold.Call, l look, raw json.RawMessage, open bool) examined {
 	x := examined{checked: checked{look: l, raw: raw}}
 	if x.entry == nil {
 		return x
 	}
-	hooked, hookErr := d.rules.hooks(x.ctx, c, raw)
+	hooked, hookErr := b.hooks(x.ctx, c, raw)
 	if hooked.Deny != "" {
 		x.verdict = approval.Verdict{Action: approval.ActionDeny, Reason: hooked.Deny}
 		return x
@@ -97,17 +91,17 @@ func (d *Draft) examine(c *fold.Call, l look, raw json.RawMessage, open bool) ex
 			x.raw = event.Compact(hooked.Args)
 		}
 	}
-	if d.validate(c, &x); x.invalid != nil {
+	if validate(b, c, &x); x.invalid != nil {
 		return x
 	}
-	x.verdict = d.policy(c).Judge(x.ctx, x.entry.Tool, x.args)
+	x.verdict = policy(b, c).Judge(x.ctx, x.entry.Tool, x.args)
 	if err := x.verdict.Failed; err != nil {
-		d.rules.report(Problem{Task: d.f.View.IDs().Task, What: GateFailed, Err: fmt.Errorf("tool %s: %w", c.Tool, err), Wrong: true})
+		b.report(Problem{Task: b.View.IDs().Task, What: GateFailed, Err: fmt.Errorf("tool %s: %w", c.Tool, err), Wrong: true})
 	}
 	switch {
 	case hookErr == nil:
 	case x.verdict.Action == approval.ActionAllow:
-		x.verdict = d.policy(c).Ask(x.entry.Tool, x.args, "a hook failed: "+hookErr.Error())
+		x.verdict = policy(b, c).Ask(x.entry.Tool, x.args, "a hook failed: "+hookErr.Error())
 	case x.verdict.Action == approval.ActionAsk:
 		x.verdict.Terms.Grants = nil // what the hook would have said is unknown
 		x.verdict.Notes = strings.TrimSpace(x.verdict.Notes + " A check before the policy failed.")
@@ -116,48 +110,48 @@ func (d *Draft) examine(c *fold.Call, l look, raw json.RawMessage, open bool) ex
 }
 
 // validated returns a look with the arguments of a call, which are checked if the tool was found.
-func (d *Draft) validated(c *fold.Call, l look) examined {
+func validated(b basis, c *fold.Call, l look) examined {
 	x := examined{checked: checked{look: l, raw: c.Args}}
 	if x.entry != nil {
-		d.validate(c, &x)
+		validate(b, c, &x)
 	}
 	return x
 }
 
 // judged returns a look with the arguments of a call and, if they are valid, the verdict of the policy, without
 // asking hooks.
-func (d *Draft) judged(c *fold.Call, l look) examined {
-	x := d.validated(c, l)
+func judged(b basis, c *fold.Call, l look) examined {
+	x := validated(b, c, l)
 	if x.entry != nil && x.invalid == nil {
-		x.verdict = d.policy(c).Judge(x.ctx, x.entry.Tool, x.args)
+		x.verdict = policy(b, c).Judge(x.ctx, x.entry.Tool, x.args)
 	}
 	return x
 }
 
 // policy returns the policy for a call: it masks what gates of the tool have masked since the call was
 // planned.
-func (d *Draft) policy(c *fold.Call) *approval.Policy {
+func policy(b basis, c *fold.Call) *approval.Policy {
 	mask, keepsTask := c.Mask, c.MaskTask
-	for _, a := range d.f.Approvals {
+	for _, a := range b.Approvals {
 		if a.Call == c.ID {
 			mask, keepsTask = approval.Union(mask, a.Terms.Mask), keepsTask || a.Terms.MaskTask
 		}
 	}
-	return d.rules.Policy.Masking(mask, keepsTask)
+	return b.Policy.Masking(mask, keepsTask)
 }
 
 // masks reports whether gates of its tool mask arguments of a call, or keep its task.
-func (d *Draft) masks(c *fold.Call) bool {
-	mask, keepsTask := d.policy(c).Mask(c.Tool)
+func masks(b basis, c *fold.Call) bool {
+	mask, keepsTask := policy(b, c).Mask(c.Tool)
 	return len(mask) > 0 || keepsTask
 }
 
 // hides is masks, or another call keeps the task.
-func (d *Draft) hides(c *fold.Call) bool { return d.masks(c) || d.f.KeepsTask() }
+func hides(b basis, c *fold.Call) bool { return masks(b, c) || b.KeepsTask() }
 
 // validate checks the arguments, without asking hooks or the policy.
-func (d *Draft) validate(c *fold.Call, x *examined) {
-	if n, limit := argsSize(x.raw), d.rules.Limits.Args; n > limit {
+func validate(b basis, c *fold.Call, x *examined) {
+	if n, limit := argsSize(x.raw), b.Limits.Args; n > limit {
 		x.invalid = fmt.Errorf("arguments of %s have %d bytes; at most %d are allowed", c.Tool, n, limit)
 		return
 	}
@@ -192,32 +186,76 @@ func argsSize(raw json.RawMessage) int {
 	return n
 }
 
-func (d *Draft) readonly() *task.ReadonlyContext { return d.rules.Owned(d.at.Ctx, d.f) }
+func readonly(b basis) *task.ReadonlyContext { return b.Owned(b.Ctx, b.Fold) }
 
 // lookOf looks up the tool of a call that waits for an approval of kind call or outcome. For a
 // question of a running tool, which does not depend on the definition, it returns an empty
 // look.
-func (d *Draft) lookOf(a *approval.Approval) look {
+func lookOf(b basis, a *approval.Approval) look {
 	if a.Ask != "" || a.Kind == approval.KindQuestion {
 		return look{}
 	}
-	return d.look(d.f.Call(a.Call))
+	return lookUp(b, b.Call(a.Call))
 }
 
 // running reports whether a call that the log says is running does run here, or is about
-// to. If not, its process is gone.
-func (d *Draft) running(c *fold.Call) bool {
-	return d.at.Running != nil && d.at.Running(c.ID) || slices.ContainsFunc(d.launch, func(e *Execution) bool { return e.Call == c.ID })
+// to, by one of launch. If not, its process is gone.
+func running(b basis, c *fold.Call, launch []*Execution) bool {
+	return b.At.Running != nil && b.At.Running(c.ID) || slices.ContainsFunc(launch, func(e *Execution) bool { return e.Call == c.ID })
 }
 
 // hasChildren reports whether the tool of a call is a [tool.JobStopper]. A tool that cannot be looked up
 // now may be one; one that panics cannot be called.
-func (d *Draft) hasChildren(c *fold.Call) (has bool) {
+func hasChildren(b basis, c *fold.Call) (has bool) {
 	defer func() { _ = recover() }()
-	l := d.look(c)
+	l := lookUp(b, c)
 	if l.entry == nil {
 		return l.trouble != nil // else the tool is gone, and with it the way to its children
 	}
 	_, has = tool.As[tool.JobStopper](l.entry.Tool)
 	return has
+}
+
+// questionDigest returns the digest of the question that a asks, about a call as it was checked.
+func questionDigest(b basis, a *approval.Approval, call *checked) (string, error) {
+	restored := b.Restored.IDs()
+	return a.QuestionDigest(b.Agent, call.entry.Definition.Name, call.entry.Digest, call.args, restored...)
+}
+
+// callDigest returns the digest of a call as it was checked.
+func callDigest(b basis, call *checked) (string, error) {
+	return approval.Digest(b.Agent, call.entry.Definition.Name, call.entry.Digest, call.args, b.Restored.IDs()...)
+}
+
+// bound reports whether an approval is for exactly this call, as it was shown or as its edit has it.
+func bound(b basis, a *fold.Approval, call *checked) (bool, error) {
+	digest, err := questionDigest(b, &a.Approval, call)
+	return err == nil && digest == a.GrantedDigest(), err
+}
+
+// takesPayload reports whether a tool declares that it reads the payload of a decision. A
+// tool that panics declares nothing.
+func takesPayload(t tool.Tool) (takes bool) {
+	defer func() { _ = recover() }()
+	p, ok := tool.As[tool.TakesPayload](t)
+	return ok && p.TakesPayload()
+}
+
+// annotationsOf returns the annotations of a tool. A tool that panics declares nothing.
+func annotationsOf(t tool.Tool) (is tool.Annotations) {
+	defer func() { _ = recover() }()
+	return tool.AnnotationsOf(t)
+}
+
+// repeatable reports whether a tool says that repeating its calls has no further effect.
+func repeatable(t tool.Tool) bool {
+	is := annotationsOf(t)
+	return is.ReadOnly || is.Idempotent || tool.IsDecision(t)
+}
+
+// hasRun reports whether a call may have had an effect before its process died, so that a
+// person has to decide about its outcome. Only a call with a checkpoint is entered again
+// without that.
+func (x *examined) hasRun(c *fold.Call) bool {
+	return c.State == fold.CallUncertain && (!c.Safe || !repeatable(x.entry.Tool))
 }

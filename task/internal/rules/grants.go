@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"time"
 
 	"a2a-server/approval"
 	"a2a-server/auth"
@@ -31,7 +30,7 @@ type Grants struct {
 	Owner store.Scope
 	Store GrantStore
 
-	used []*usedGrant // by the draft
+	read []*usedGrant // that let a call start
 }
 
 // GrantStore is the part of a [store.Handle] that has grants.
@@ -65,7 +64,6 @@ type usedGrant struct {
 	rev      uint64
 	by       auth.Principal   // its maker, as they are now
 	promised int              // entries that were created by it, and have not started yet
-	needed   bool             // a call has started, or goes on, by it
 	counts   *store.RowChange // of the calls that start by it, if they count
 }
 
@@ -82,82 +80,82 @@ func ReadGrant(row *store.Row) (g approval.Grant, err error) {
 
 // grantKey returns the key of the grants that cover a call, "" if none may: the call has not been
 // entered, was not planned before a restoration, and its gates allow grants.
-func (d *Draft) grantKey(c *fold.Call, x *examined) string {
+func grantKey(b basis, c *fold.Call, x *examined) string {
 	if c.Restored || x.entry == nil {
 		return ""
 	}
-	key, err := approval.GrantKey(d.grantedCall(x))
+	key, err := approval.GrantKey(grantedCall(b, x))
 	if err != nil {
-		d.problem("grants cannot be looked up, so the call is asked about", err)
+		problem(b, "grants cannot be looked up, so the call is asked about", err)
 		return ""
 	}
 	return key
 }
 
 // grantedCall returns what a grant of a call is bound to.
-func (d *Draft) grantedCall(x *examined) *approval.GrantedCall {
+func grantedCall(b basis, x *examined) *approval.GrantedCall {
 	return &approval.GrantedCall{
-		Requester: d.f.Sender(), Agent: d.rules.Agent, Tool: x.entry.Definition.Name, Definition: x.entry.Digest,
-		Verdict: &x.verdict, Args: x.args, Restored: d.f.Restored.IDs(),
+		Requester: b.Sender(), Agent: b.Agent, Tool: x.entry.Definition.Name, Definition: x.entry.Digest,
+		Verdict: &x.verdict, Args: x.args, Restored: b.Restored.IDs(),
 	}
 }
 
-// standing returns the grant that lets a call start without asking, or be entered again after the
+// standingGrant returns the grant that lets a call start without asking, or be entered again after the
 // suspension of a run that the grant has let start; nil if there is none. A grant covers no attempt
 // after the first: its outcome may be unknown. If in doubt, there is none. lapsed says why the first
 // that fits does not cover the call, if there is one.
-func (d *Draft) standing(c *fold.Call, x *examined) (_ *usedGrant, lapsed string) {
+func standingGrant(b basis, c *fold.Call, x *examined) (_ *usedGrant, lapsed string) {
 	again := c.Paused && c.Grant != ""
-	if d.at.Grants == nil || c.Attempt > 0 && !again {
+	if b.Grants == nil || c.Attempt > 0 && !again {
 		return nil, ""
 	}
-	key := d.grantKey(c, x)
+	key := grantKey(b, c, x)
 	if key == "" {
 		return nil, ""
 	}
-	digest, _ := d.callDigest(&x.checked) // without one, no exact grant fits
+	digest, _ := callDigest(b, &x.checked) // without one, no exact grant fits
 	keys := []string{key, approval.ExactGrantKey(key, digest)}
-	in := Incarnation(d.at.Grants.Store)
+	in := Incarnation(b.Grants.Store)
 	fits := func(g *approval.Grant) bool {
 		if again {
-			return g.ID == c.Grant && g.Continues(keys, d.f.View.IDs().Task, d.f.View.IDs().Context, in, d.at.Now)
+			return g.ID == c.Grant && g.Continues(keys, b.View.IDs().Task, b.View.IDs().Context, in, b.Now)
 		}
-		return g.Covers(keys, d.f.View.IDs().Task, d.f.View.IDs().Context, in, d.at.Now)
+		return g.Covers(keys, b.View.IDs().Task, b.View.IDs().Context, in, b.Now)
 	}
-	for _, u := range d.at.Grants.used {
+	for _, u := range b.Grants.read {
 		g := u.Grant
 		if g.Used += u.promised; !fits(&g) {
 			continue
 		}
-		if why := d.grantedCall(x).Bars(u.by); why == "" {
+		if why := grantedCall(b, x).Bars(u.by); why == "" {
 			return u, ""
 		}
 	}
-	for _, rows := range d.grantRows(c, keys, again) {
+	for _, rows := range grantRows(b, c, keys, again) {
 		for row, err := range rows {
 			if err != nil {
-				d.problem("grants cannot be read, so the call is asked about", err)
+				problem(b, "grants cannot be read, so the call is asked about", err)
 				return nil, lapsed
 			}
 			g, err := ReadGrant(row)
 			if err != nil {
-				d.problem("a grant cannot be read", err)
+				problem(b, "a grant cannot be read", err)
 				continue
 			}
-			if !d.at.Now.Before(g.Until) {
+			if !b.Now.Before(g.Until) {
 				break // the rows that follow have ended, too
 			}
-			known := slices.ContainsFunc(d.at.Grants.used, func(u *usedGrant) bool { return u.ID == g.ID })
+			known := slices.ContainsFunc(b.Grants.read, func(u *usedGrant) bool { return u.ID == g.ID })
 			if known || !fits(&g) {
 				continue
 			}
-			by, why := d.maker(&g)
+			by, why := maker(b, &g)
 			if why == "" {
-				why = d.grantedCall(x).Bars(by)
+				why = grantedCall(b, x).Bars(by)
 			}
 			if why == "" {
 				u := &usedGrant{Grant: g, rev: row.Rev, by: by}
-				d.at.Grants.used = append(d.at.Grants.used, u)
+				b.Grants.read = append(b.Grants.read, u)
 				return u, ""
 			}
 			if lapsed == "" {
@@ -169,149 +167,76 @@ func (d *Draft) standing(c *fold.Call, x *examined) (_ *usedGrant, lapsed string
 }
 
 // maker returns the maker of a grant, as they are now, or why it covers nothing.
-func (d *Draft) maker(g *approval.Grant) (by auth.Principal, why string) {
-	by, err := d.current(g.By)
+func maker(b basis, g *approval.Grant) (by auth.Principal, why string) {
+	by, err := current(b, g.By)
 	if err == nil {
 		return by, ""
 	}
 	if gone, is := errors.AsType[*auth.WithdrawnError](err); is {
 		return auth.Principal{}, gone.Why
 	}
-	d.problem("the maker of a grant cannot be looked up, so the call is asked about", err)
+	problem(b, "the maker of a grant cannot be looked up, so the call is asked about", err)
 	return auth.Principal{}, "it cannot be found out now what they may do"
 }
 
-// decider is the decider of a draft: as authenticated, and as known when it was made.
-type decider struct{ was, is auth.Principal }
-
-// decides makes the draft depend on its decider. A person without an earlier request is as they were
-// authenticated; a credential that has gone is found when it is authenticated again, before the commit.
-func (d *Draft) decides(by auth.Principal) error {
-	is, err := d.current(by)
-	if _, gone := errors.AsType[*auth.WithdrawnError](err); gone {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("look up who decides: %w", err)
-	}
-	d.decider = &decider{by, is}
-	return nil
-}
-
 // current returns the maker of a grant, a voter or a decider as they are now.
-func (d *Draft) current(was auth.Principal) (auth.Principal, error) {
-	if d.at.Current == nil {
+func current(b basis, was auth.Principal) (auth.Principal, error) {
+	if b.Current == nil {
 		return was, nil
 	}
-	return d.at.Current(context.WithoutCancel(d.at.Ctx), was) // the sender may leave while the draft waits for the disk
-}
-
-// Holds reports whether the draft may still be written: if calls start, are asked about or are decided by it,
-// the rules in force are the draft's; the grants by which calls start have not ended; their makers and the
-// decider are as they were when it was made; and the votes for its approvals count. If not, it has to be made
-// anew.
-func (d *Draft) Holds(inForce *Rules, now time.Time) bool {
-	var panicked error
-	defer d.rules.guard(d.f.View.TaskID(), "code supplied by the application", &panicked) // then it does not hold
-	if inForce != d.rules && (d.voted || len(d.launch)+len(d.asked)+len(d.resolved) > 0) {
-		return false
-	}
-	if d.decider != nil {
-		if by, err := d.current(d.decider.was); err != nil || !by.Equal(d.decider.is) {
-			return false
-		}
-	}
-	for _, id := range d.resolved {
-		if a := d.f.Approval(id); a.State.Allows() && d.withdrawn(&a.Approval) != "" {
-			return false
-		}
-	}
-	if d.at.Grants == nil {
-		return true
-	}
-	return !slices.ContainsFunc(d.at.Grants.used, func(u *usedGrant) bool {
-		if !u.needed {
-			return false
-		}
-		by, err := d.current(u.By)
-		return err != nil || !by.Equal(u.by) || !now.Before(u.Until)
-	})
-}
-
-// withdrawn says which vote for the call of a pending approval does not count any more, and why: the credential
-// of the voter is withdrawn, cannot be looked up now or, under four eyes, has acted in a message since. "": none.
-func (d *Draft) withdrawn(a *approval.Approval) string {
-	for i := range a.Votes {
-		v := &a.Votes[i]
-		_, err := d.current(v.By)
-		gone, is := errors.AsType[*auth.WithdrawnError](err)
-		switch {
-		case v.Digest != a.Digest:
-		case a.Terms.FourEyes && d.rules.People.Also(d.f.Sender()).Shares(d.rules.People.Also(v.By)):
-			return visible.Clip(v.By.Subject, 128) + " has voted, and is a party to a message of the task"
-		case err == nil || is && gone.Unseen:
-		case is:
-			return fmt.Sprintf("%s has voted, and %s", visible.Clip(v.By.Subject, 128), gone.Why)
-		default:
-			d.problem("a voter cannot be looked up, so the question is asked again", err)
-			return visible.Clip(v.By.Subject, 128) + " has voted, and it cannot be found out now whether that counts"
-		}
-	}
-	return ""
+	return b.Current(context.WithoutCancel(b.Ctx), was) // the sender may leave while the draft waits for the disk
 }
 
 // grantRows returns the rows of the grants with one of some keys for the task, for its context, and
 // for all tasks of the owner; or the row of the grant by which a call goes on again.
-func (d *Draft) grantRows(c *fold.Call, keys []string, again bool) (all []iter.Seq2[*store.Row, error]) {
+func grantRows(b basis, c *fold.Call, keys []string, again bool) (all []iter.Seq2[*store.Row, error]) {
 	if again {
-		return append(all, d.at.Grants.rows(d.at.Ctx, store.RowQuery{Kind: task.RowGrant, Key: []byte(c.Grant)}))
+		return append(all, b.Grants.rows(b.Ctx, store.RowQuery{Kind: task.RowGrant, Key: []byte(c.Grant)}))
 	}
-	like := approval.Grant{Store: Incarnation(d.at.Grants.Store), Task: d.f.View.IDs().Task, Context: d.f.View.IDs().Context}
+	like := approval.Grant{Store: Incarnation(b.Grants.Store), Task: b.View.IDs().Task, Context: b.View.IDs().Context}
 	for _, like.Scope = range approval.GrantScopes() {
 		for _, like.Key = range keys {
 			q := store.RowQuery{Kind: task.RowGrant, Index: task.IndexGrantKey, Prefix: grantPrefix(&like), Limit: grantsRead}
-			all = append(all, d.at.Grants.rows(d.at.Ctx, q))
+			all = append(all, b.Grants.rows(b.Ctx, q))
 		}
 	}
 	return all
 }
 
-// use makes the batch of the draft depend on the grant of an entry that starts or goes on. A start is
-// counted.
-func (d *Draft) use(u *usedGrant, c *fold.Call) error {
+// use makes the batch depend on the grant of an entry that starts or goes on. A start is counted.
+func (add *additions) use(b basis, u *usedGrant, c *fold.Call) {
 	u.promised--
-	u.needed = true
+	if !slices.Contains(add.grants, u) {
+		add.grants = append(add.grants, u)
+	}
 	if c.Paused || u.Uses == 0 {
-		return nil
-	}
-	u.Used++
-	row, err := grantRow(d.at.Grants.Owner, &u.Grant, u.rev)
-	u.counts = &row
-	return err
-}
-
-// withGrants adds to a batch the grants by which its calls start: a counted grant is changed, and
-// any other is needed as it is. The batch that ends the task removes its grants for the same task.
-func (d *Draft) withGrants(b *store.Batch) {
-	b.Rows = slices.Clip(b.Rows)
-	if d.at.Grants != nil {
-		for _, u := range d.at.Grants.used {
-			switch {
-			case u.counts != nil:
-				b.Rows = append(b.Rows, *u.counts)
-			case u.needed:
-				b.Needs = append(b.Needs, store.RowRef{Of: d.at.Grants.Owner, Kind: task.RowGrant, Key: []byte(u.ID), Rev: u.rev})
-			}
-		}
-	}
-	if d.phase != store.Final {
 		return
 	}
-	for _, a := range d.f.Approvals {
-		if r := a.Resolution; r != nil && r.Grant != nil && r.Grant.Scope == approval.GrantTask {
-			b.Rows = append(b.Rows, store.RowChange{Of: d.f.Header.Owner, Kind: task.RowGrant, Key: []byte(r.Grant.ID), IfRev: store.Any, Delete: true})
+	u.Used++
+	row, err := grantRow(b.At.Grants.Owner, &u.Grant, u.rev)
+	u.counts = &row
+	add.fail(err)
+}
+
+// withGrants adds to the rows of a batch the grants by which its calls start: a counted grant is changed, and
+// any other is needed as it is. The batch that ends the task removes its grants for the same task.
+func withGrants(b basis, add *additions, rows []store.RowChange) (_ []store.RowChange, needs []store.RowRef) {
+	for _, u := range add.grants {
+		if u.counts != nil {
+			rows = append(rows, *u.counts)
+		} else {
+			needs = append(needs, store.RowRef{Of: b.Grants.Owner, Kind: task.RowGrant, Key: []byte(u.ID), Rev: u.rev})
 		}
 	}
+	if add.phase != store.Final {
+		return rows, needs
+	}
+	for _, a := range b.Approvals {
+		if r := a.Resolution; r != nil && r.Grant != nil && r.Grant.Scope == approval.GrantTask {
+			rows = append(rows, store.RowChange{Of: b.Header.Owner, Kind: task.RowGrant, Key: []byte(r.Grant.ID), IfRev: store.Any, Delete: true})
+		}
+	}
+	return rows, needs
 }
 
 // grantRow returns the change that writes a grant to a row with a rev.
@@ -342,32 +267,33 @@ func grantPrefix(g *approval.Grant) []byte {
 	return fmt.Appendf(nil, "%x", sha256.Sum256(fmt.Appendf(nil, "%q", []string{g.Store, string(g.Scope), in, g.Key})))
 }
 
-// grant writes the grant that a decision makes, and removes grants of the owner that have ended.
-func (d *Draft) grant(a *fold.Approval, ask approval.GrantRequest, by auth.Principal) (*approval.Granted, error) {
-	if d.at.Grants == nil {
-		return nil, approval.NotAllowed(&a.Approval, "grants cannot be made here; approve it without a grant")
+// makeGrant returns the grant that a decision makes, with the rows that write it and remove grants of the owner that
+// have ended.
+func makeGrant(b basis, a *fold.Approval, ask approval.GrantRequest, by auth.Principal) (*approval.Granted, []store.RowChange, error) {
+	if b.Grants == nil {
+		return nil, nil, approval.NotAllowed(&a.Approval, "grants cannot be made here; approve it without a grant")
 	}
-	g, err := a.NewGrant(d.rules.NewID(), ask, d.f.Owner, by, d.at.Now)
+	g, err := a.NewGrant(b.NewID(), ask, b.Owner, by, b.Now)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	g.Store = Incarnation(d.at.Grants.Store)
-	row, err := grantRow(d.at.Grants.Owner, g, 0)
+	g.Store = Incarnation(b.Grants.Store)
+	row, err := grantRow(b.Grants.Owner, g, 0)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	d.rows = append(d.rows, row)
-	first := store.RowQuery{Kind: task.RowGrant, Index: task.IndexGrants, Prefix: task.PendingPrefix(d.at.Grants.Owner.TenantName()), Limit: maxEnded}
-	old, err := d.at.Grants.Store.Rows(d.at.Ctx, d.at.Grants.Owner, first)
+	rows := []store.RowChange{row}
+	first := store.RowQuery{Kind: task.RowGrant, Index: task.IndexGrants, Prefix: task.PendingPrefix(b.Grants.Owner.TenantName()), Limit: maxEnded}
+	old, err := b.Grants.Store.Rows(b.Ctx, b.Grants.Owner, first)
 	if err != nil {
-		return nil, fmt.Errorf("read the grants of the owner: %w", err)
+		return nil, nil, fmt.Errorf("read the grants of the owner: %w", err)
 	}
 	for i := range old.Rows {
-		if g, err := ReadGrant(&old.Rows[i]); err == nil && !d.at.Now.Before(g.Until) {
-			d.rows = append(d.rows, store.RowChange{Of: d.at.Grants.Owner, Kind: task.RowGrant, Key: old.Rows[i].Key, IfRev: store.Any, Delete: true})
+		if g, err := ReadGrant(&old.Rows[i]); err == nil && !b.Now.Before(g.Until) {
+			rows = append(rows, store.RowChange{Of: b.Grants.Owner, Kind: task.RowGrant, Key: old.Rows[i].Key, IfRev: store.Any, Delete: true})
 		}
 	}
-	return &approval.Granted{ID: g.ID, GrantRequest: ask}, nil
+	return &approval.Granted{ID: g.ID, GrantRequest: ask}, rows, nil
 }
 
 // Revocation returns the batch that revokes a grant of an owner: once it is committed, no call

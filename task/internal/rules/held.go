@@ -27,41 +27,39 @@ type Held struct {
 	Refused  error
 }
 
-func (in *Held) put(d *Draft) error {
+func (in *Held) put(add additions, b basis) (additions, error) {
 	in.Approval, in.Refused = "", nil
-	c := d.f.Call(in.Entry.Call)
+	c := b.Call(in.Entry.Call)
 	switch {
 	case c == nil || c.State != fold.CallRunning:
 		in.Refused = errors.New("the call has ended")
-		return nil
+		return add, nil
 	case c.Canceled:
 		in.Refused = errors.New(canceledCall)
-		return nil
+		return add, nil
 	case c.Held != "":
 		in.Refused = errors.New("the call is already waiting for another answer")
-		return nil
+		return add, nil
 	}
 	var a *approval.Approval
-	if a, in.Refused = d.heldAsk(c, in); in.Refused != nil {
-		return nil //nolint:nilerr // the question is refused, not the draft
+	if a, in.Refused = heldAsk(b, c, in); in.Refused != nil {
+		return add, nil //nolint:nilerr // the question is refused, not the draft
 	}
-	if err := d.ask(a); err != nil {
-		return err
-	}
+	add = ask(add, b, a)
 	in.Approval = a.ID
-	return nil
+	return add, nil
 }
 
 // heldAsk builds the approval of a question that holds a call. It has a deadline, and leaves
 // the reserve of the log for input that is always accepted.
-func (d *Draft) heldAsk(c *fold.Call, in *Held) (*approval.Approval, error) {
+func heldAsk(b basis, c *fold.Call, in *Held) (*approval.Approval, error) {
 	n := 1
-	for _, a := range d.f.Approvals {
+	for _, a := range b.Approvals {
 		if a.Call == c.ID && strings.HasPrefix(a.Ask, askHeld) {
 			n++
 		}
 	}
-	made, err := d.asks(c, in.Entry, []ToolQuestion{{ID: fmt.Sprintf("%s%d", askHeld, n), Question: in.Ask}})
+	made, err := toolApprovals(b, c, in.Entry, []ToolQuestion{{ID: fmt.Sprintf("%s%d", askHeld, n), Question: in.Ask}})
 	if err != nil {
 		return nil, err
 	}
@@ -70,13 +68,13 @@ func (d *Draft) heldAsk(c *fold.Call, in *Held) (*approval.Approval, error) {
 		return nil, fmt.Errorf("the tool asks a question of kind %q and waits; use question, form or auth", in.Ask.Kind)
 	}
 	a.Held = true
-	limit := d.rules.Limits.HeldTime
+	limit := b.Limits.HeldTime
 	if t := &a.Terms; t.Expires <= 0 || t.Expires > limit || t.OnExpiry == approval.ExpiryKeeps {
 		t.Expires, t.OnExpiry = limit, approval.ExpiryRejects
 		deadline := a.Asked.Add(limit).Truncate(time.Millisecond)
 		a.Deadline = &deadline
 	}
-	return a, d.fitsInto(d.openRoom(), a)
+	return a, fitsInto(b, openRoom(b), a)
 }
 
 // Withdrawn is the [Input] that says that a call does not wait any longer for the answer to
@@ -86,6 +84,6 @@ type Withdrawn struct {
 	Why      string
 }
 
-func (in Withdrawn) put(d *Draft) error {
-	return d.withdraw(in.Approval, in.Why)
+func (in Withdrawn) put(add additions, b basis) (additions, error) {
+	return withdraw(add, b, in.Approval, in.Why), nil
 }

@@ -10,47 +10,47 @@ import (
 	"a2a-server/task/internal/output"
 )
 
-// room returns how many bytes the log may still grow by.
-func (d *Draft) room() int { return d.rules.Limits.Task - int(d.f.Header.Bytes) }
+// logRoom returns how many bytes the log may still grow by.
+func logRoom(b basis) int { return b.Limits.Task - int(b.Header.Bytes) }
 
 // openRoom returns how many bytes the log may still grow by with anything but decisions
 // and outcomes of calls.
-func (d *Draft) openRoom() int {
-	return d.rules.Limits.OpenRoom(d.f.Busy()) - int(d.f.Header.Bytes)
+func openRoom(b basis) int {
+	return b.Limits.OpenRoom(b.Busy()) - int(b.Header.Bytes)
 }
 
 // roomToRun reports whether another call may run: its outcome has to fit into the log.
-func (d *Draft) roomToRun(running int) bool {
-	l := &d.rules.Limits
-	return int(d.f.Header.Bytes)+(running+1)*l.OutcomeRoom()+l.DecisionRoom() <= l.Task
+func roomToRun(b basis, running int) bool {
+	l := &b.Limits
+	return int(b.Header.Bytes)+(running+1)*l.OutcomeRoom()+l.DecisionRoom() <= l.Task
 }
 
 // roomToRepeat reports whether a question may be published again because time has passed: at least half of
 // the log is left to later events.
-func (d *Draft) roomToRepeat() bool {
-	return d.openRoom()-d.rules.Limits.Event >= d.rules.Limits.OpenRoom(0)/2
+func roomToRepeat(b basis) bool {
+	return openRoom(b)-b.Limits.Event >= b.Limits.OpenRoom(0)/2
 }
 
 // fitsOpen reports whether an event fits into the open room of the log.
-func (d *Draft) fitsOpen(v any) (bool, error) {
+func fitsOpen(b basis, v any) (bool, error) {
 	data, err := event.Append(nil, v)
 	if err != nil {
 		return false, fmt.Errorf("encode event: %w", err)
 	}
-	return len(data) <= d.openRoom(), nil
+	return len(data) <= openRoom(b), nil
 }
 
 // stores refuses a message that decides nothing when the log has no room for it.
-func (d *Draft) stores(raw []byte) error {
-	if room := d.openRoom(); len(raw) > room {
+func stores(b basis, raw []byte) error {
+	if room := openRoom(b); len(raw) > room {
 		return task.Invalid("message", "has %d bytes, and the task's log has room for %d more: decide what the task waits for, or cancel it", len(raw), max(room, 0))
 	}
 	return nil
 }
 
 // publishable refuses n bytes that do not fit into an event, or into room bytes.
-func (d *Draft) publishable(what string, n, room int) error {
-	if limit := d.rules.Limits.Content(); n > limit {
+func publishable(b basis, what string, n, room int) error {
+	if limit := b.Limits.Content(); n > limit {
 		return fmt.Errorf("%s has %d bytes; at most %d are allowed: publish it in pieces", what, n, limit)
 	}
 	if n > room {
@@ -61,7 +61,7 @@ func (d *Draft) publishable(what string, n, room int) error {
 
 // sayable refuses a planner's status message that does not fit into an event, or into
 // room bytes. m may be nil.
-func (d *Draft) sayable(m *a2a.Message, metadata map[string]any, room int) error {
+func sayable(b basis, m *a2a.Message, metadata map[string]any, room int) error {
 	n := 0
 	if m != nil {
 		raw, err := event.EncodeMessage(m)
@@ -80,5 +80,5 @@ func (d *Draft) sayable(m *a2a.Message, metadata map[string]any, room int) error
 	if err != nil {
 		return fmt.Errorf("status metadata: %w", err)
 	}
-	return d.publishable("a status message", n+len(raw), room)
+	return publishable(b, "a status message", n+len(raw), room)
 }

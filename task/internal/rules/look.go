@@ -27,48 +27,50 @@ type Look struct {
 	Waits []tool.Waiting // for which it waits; none, and not Same: the call is entered
 }
 
-func (in Look) put(d *Draft) error {
-	c := Looks(d.f, &in.Row)
+func (in Look) put(add additions, b basis) (additions, error) {
+	c := Looks(b.Fold, &in.Row)
 	switch {
 	case c == nil:
-		d.quiet = true
-		return d.drop(in.Row) // its purpose is gone
-	case d.at.Now.Before(*c.Wake) || in.N != c.Suspended || !d.at.Held.IsZero():
-		return ErrNotYet
+		add.quiet = true
+		return drop(add, in.Row), nil // its purpose is gone
+	case b.Now.Before(*c.Wake) || in.N != c.Suspended || !b.Held.IsZero():
+		return add, ErrNotYet
 	case in.Same || c.Looked:
-		return in.same(d, c)
+		return in.same(add, b, c)
 	}
-	e := &event.CallLooked{Call: c.ID, Waits: d.shownWaits(c, in.Waits)}
+	e := &event.CallLooked{Call: c.ID, Waits: shownWaits(b, c, in.Waits)}
 	if len(in.Waits) == 0 {
-		d.force = true
-		return d.add(event.KindLooked, e)
+		add.force = true
+		add.event(b, event.KindLooked, e)
+		return add, nil
 	}
-	if slices.Equal(e.Waits, c.Waits) || d.openRoom() < d.rules.Limits.Event {
-		return in.same(d, c) // a log that fills up has the first of them
+	if slices.Equal(e.Waits, c.Waits) || openRoom(b) < b.Limits.Event {
+		return in.same(add, b, c) // a log that fills up has the first of them
 	}
-	if err := d.add(event.KindLooked, e); err != nil || d.f.Header.Phase == store.Live {
-		return err // its turn says it
+	add.event(b, event.KindLooked, e)
+	if b.Header.Phase == store.Live {
+		return add, nil // its turn says it
 	}
-	d.phase = store.Parked
-	return d.tellWaits()
+	add.phase = store.Parked
+	return tellWaits(add, b), nil
 }
 
 // same puts a look that has found nothing new. The status says now the news that it had left out,
 // because it had changed a moment ago.
-func (Look) same(d *Draft, c *fold.Call) error {
-	switch stale, err := d.waitsStale(d.f.Pending()); {
+func (Look) same(add additions, b basis, c *fold.Call) (additions, error) {
+	switch stale, err := waitsStale(b, b.Pending()); {
 	case err != nil:
-		return err
-	case d.f.Header.Phase == store.Live && (stale || c.Looked):
-		return ErrNotYet // its turn continues
+		return add, err
+	case b.Header.Phase == store.Live && (stale || c.Looked):
+		return add, ErrNotYet // its turn continues
 	case c.Looked:
-		d.force = true
-		return nil
+		add.force = true
+		return add, nil
 	case !stale:
-		return ErrNoChange
+		return add, ErrNoChange
 	}
-	d.phase = store.Parked
-	return d.tellWaits()
+	add.phase = store.Parked
+	return tellWaits(add, b), nil
 }
 
 // Looks returns the call that a due row of kind [task.DueLook] is for, nil if its purpose is gone.
@@ -81,26 +83,26 @@ func Looks(f *fold.Fold, row *store.Due) *fold.Call {
 }
 
 // tellWaits publishes the status of a parked task, if the wait is news.
-func (d *Draft) tellWaits() error {
-	pending := d.f.Pending()
-	if stale, err := d.waitsStale(pending); err != nil || !stale {
-		return err
+func tellWaits(add additions, b basis) additions {
+	pending := b.Pending()
+	if stale, err := waitsStale(b, pending); err != nil || !stale {
+		return add.failed(err)
 	}
-	return d.tell(d.waitingState(pending), pending, "")
+	return tell(add, b, waitingState(b, pending), pending, "")
 }
 
 // waitsText is the status of a task that waits for decisions elsewhere, without them.
 const waitsText = "Waiting for a decision elsewhere; the result follows by itself."
 
 // present returns the message about pending approvals and about decisions elsewhere.
-func (d *Draft) present(pending []*approval.Approval, waits []tool.Waiting, no *a2a.Message) (*a2a.Message, error) {
-	switch p, is := d.rules.Presenter.(task.WaitPresenter); {
+func present(b basis, pending []*approval.Approval, waits []tool.Waiting, no *a2a.Message) (*a2a.Message, error) {
+	switch p, is := b.Presenter.(task.WaitPresenter); {
 	case is && len(waits) > 0:
 		return p.Waiting(pending, waits, no)
 	case len(pending) == 0:
-		return d.rules.message(waitsText), nil
+		return b.message(waitsText), nil
 	}
-	return d.rules.Presenter.Question(pending, no)
+	return b.Presenter.Question(pending, no)
 }
 
 // statusPause is the least time between two statuses about decisions elsewhere.
@@ -108,26 +110,26 @@ const statusPause = time.Second
 
 // waitsStale reports whether the status is to say for which decisions elsewhere calls wait: it says
 // something else, and has not changed a moment ago.
-func (d *Draft) waitsStale(pending []*approval.Approval) (bool, error) {
-	waits := d.f.Waits()
+func waitsStale(b basis, pending []*approval.Approval) (bool, error) {
+	waits := b.Waits()
 	switch {
 	case len(waits) == 0:
-		return d.f.SaysCallsWaited(), nil
-	case (d.f.View.StatusMessage() != nil || d.f.WaitsAgain()) && d.at.Now.Sub(d.f.Header.StatusTime.Time()) < statusPause:
+		return b.SaysCallsWaited(), nil
+	case (b.View.StatusMessage() != nil || b.WaitsAgain()) && b.Now.Sub(b.Header.StatusTime.Time()) < statusPause:
 		return false, nil // the next look says it
 	}
-	q, err := d.question(pending, nil)
+	q, err := questionAbout(b, pending, nil)
 	if err != nil {
 		return false, err
 	}
-	if size, err := q.size(); err != nil || size > d.openRoom() {
+	if size, err := q.size(); err != nil || size > openRoom(b) {
 		return false, err // it cannot be said
 	}
 	now, err := event.EncodeMessage(q.whole)
 	if err != nil {
 		return false, err
 	}
-	return !slices.Equal(metadataOf(now), metadataOf(d.f.View.StatusMessage())), nil
+	return !slices.Equal(metadataOf(now), metadataOf(b.View.StatusMessage())), nil
 }
 
 // metadataOf returns the metadata of a message, which has all that its text says.
@@ -148,14 +150,14 @@ const (
 )
 
 // shownWaits returns the decisions elsewhere for which a call waits as statuses show them.
-func (d *Draft) shownWaits(c *fold.Call, waits []tool.Waiting) []tool.Waiting {
+func shownWaits(b basis, c *fold.Call, waits []tool.Waiting) []tool.Waiting {
 	var shown []tool.Waiting
 	for _, w := range waits[:min(len(waits), tool.MaxWaits)] {
 		if len(w.ID) > maxWaitID || strings.ContainsAny(w.ID, `"\<>&`) || visible.Line(w.ID) != w.ID {
 			w.ID = fmt.Sprintf("%s.%d", c.ID, len(shown)+1) // statuses name it as it is
 		}
 		w.Agent, w.WaitsFor = visible.Clip(w.Agent, maxWaitText), visible.Clip(w.WaitsFor, maxWaitText)
-		if d.hides(c) {
+		if hides(b, c) {
 			w.WaitsFor = ""
 		}
 		w.Since, w.Expires = shownTime(w.Since), shownTime(w.Expires)

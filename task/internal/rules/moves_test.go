@@ -26,13 +26,14 @@ func TestStates(t *testing.T) {
 	for from := range store.MaxState + 2 {
 		for to := task.StateSubmitted; to <= store.MaxState; to++ {
 			d := newDraft(&Rules{}, At{}, fold.New(store.TaskID{1}, "c"), 0)
-			d.f.Header.State = from
-			err := d.enter(task.StateName(to))
+			d.basis.Header.State = from
+			d.added = move(d.added, d.basis, task.StateName(to))
+			err := d.added.err
 			if want := from != task.StateUnspecified && listed[[2]a2a.TaskState{task.StateName(from), task.StateName(to)}] && from <= store.MaxState; (err == nil) != want {
 				t.Errorf("from %d to %s: %v, want it allowed: %v", from, task.StateName(to), err, want)
 			}
-			if err == nil && d.f.Header.State != to || err != nil && d.f.Header.State != from {
-				t.Errorf("from %d to %s: %v, and the state is %d", from, task.StateName(to), err, d.f.Header.State)
+			if err == nil && d.basis.Header.State != to || err != nil && d.basis.Header.State != from {
+				t.Errorf("from %d to %s: %v, and the state is %d", from, task.StateName(to), err, d.basis.Header.State)
 			}
 		}
 	}

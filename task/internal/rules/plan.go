@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
@@ -21,7 +20,6 @@ import (
 	"a2a-server/task/internal/fold"
 	"a2a-server/task/internal/output"
 	"a2a-server/tool"
-	"a2a-server/tool/agent"
 )
 
 // maxPlannerState bounds the state that a planner keeps with a step, in bytes.
@@ -37,27 +35,28 @@ type Planned struct {
 	Again bool   // the step may have been asked for, and text published, before a crash
 }
 
-func (in Planned) put(d *Draft) error {
-	d.completeSaid(&in)
+func (in Planned) put(add additions, b basis) (additions, error) {
+	add = completeSaid(add, b, &in)
 	if in.Err != nil {
-		return d.plannerFailed(in.Err)
+		return plannerFailed(add, b, in.Err), nil
 	}
-	return d.addStep(in.Step)
+	return addStep(add, b, in.Step), nil
 }
 
 // completeSaid completes the text that the planner has published with the step that d is about
 // to add.
-func (d *Draft) completeSaid(in *Planned) {
-	u := &event.ArtifactUpdate{ID: SaidID(d.f), Parts: json.RawMessage(event.Closing), Append: true, Last: true}
+func completeSaid(add additions, b basis, in *Planned) additions {
+	u := &event.ArtifactUpdate{ID: SaidID(b.Fold), Parts: json.RawMessage(event.Closing), Append: true, Last: true}
 	switch whole := event.TextPart(in.Whole); {
-	case !in.Said && (!in.Again || !d.f.View.MayHave(u.ID)):
-		return
+	case !in.Said && (!in.Again || !b.View.MayHave(u.ID)):
+		return add
 	case !in.Said: // the text of a plan that a crash has ended
 		u.Append = false
-	case in.Whole != "" && len(whole) <= d.rules.Limits.Content():
+	case in.Whole != "" && len(whole) <= b.Limits.Content():
 		u.Parts, u.Append = whole, false
 	}
-	d.artifact(u)
+	add.artifact(b, u)
+	return add
 }
 
 // SaidID is the id of the artifact with the text that the planner publishes during the next
@@ -74,87 +73,46 @@ func isSaid(id string) bool {
 	return is && err == nil
 }
 
-// Earlier returns an ended task as a planner is told of it.
-func Earlier(f *fold.Fold) (task.EarlierTask, error) {
-	state := f.View.State()
-	var asked []string
-	for i := range f.Messages {
-		var m a2a.Message
-		if f.Messages[i].For != event.ForPlanner {
-			continue
+// Plan prepares the planner's input for the next step of f, and returns a function that
+// asks the planner, with what with adds to the input. That function no longer uses f. Plan is
+// for planners that are not inline; put the function's results into [Planned].
+func Plan(ctx context.Context, r *Rules, f *fold.Fold, with func(*task.Progress)) func() (*task.Step, error) {
+	p, err := progress(basis{r, &At{Ctx: ctx}, f}, nil /* tools */)
+	return func() (*task.Step, error) {
+		if err != nil {
+			return nil, err
 		}
-		if err := json.Unmarshal(f.Messages[i].Message, &m); err != nil {
-			return task.EarlierTask{}, fmt.Errorf("decode message: %w", err)
-		}
-		if text := textOf(&m); text != "" {
-			asked = append(asked, text)
-		}
+		with(p)
+		return r.ask(ctx, p)
 	}
-	answer, said := f.View.Answer(isSaid)
-	return task.EarlierTask{ID: f.View.TaskID(), Asked: strings.Join(asked, "\n"), Answered: answer, Said: said, State: state}, nil
 }
 
-// Ended returns how the task of f has ended, with the beginning of the text of its last status and of its
-// answer, as far as f has them; zero: it has not.
-func Ended(f *fold.Fold) task.Ended {
-	if f.Header.Phase != store.Final {
-		return task.Ended{}
+// Prompt returns what the planner has asked a language model for a step of f, with what with adds to
+// the planner's input. The error is a [*task.InvalidError] if it has asked none.
+func Prompt(ctx context.Context, r *Rules, f *fold.Fold, step int, with func(*task.Progress)) (prompt task.Prompt, err error) {
+	defer r.guard(f.View.TaskID(), "the planner", &err)
+	planner, is := r.Planner.(task.Prompter)
+	if !is {
+		return task.Prompt{}, task.Invalid("step", "has no prompt: the planner of this server asks no model")
 	}
-	text := f.View.StatusText()
-	if answer, _ := f.View.Answer(isSaid); answer != "" && answer != text {
-		text = strings.TrimPrefix(text+"\n"+answer, "\n")
+	p, err := progress(basis{r, &At{Ctx: ctx}, f}, nil /* tools */)
+	if err != nil {
+		return task.Prompt{}, err
 	}
-	if n := task.MaxEndedText - len("…"); len(text) > task.MaxEndedText {
-		for !utf8.RuneStart(text[n]) {
-			n--
-		}
-		text = text[:n] + "…"
-	}
-	return task.Ended{At: f.Header.StatusTime.Time(), Text: text}
+	with(p)
+	return planner.Prompt(ctx, p, step)
 }
 
-// Memories returns an ended task as entries of a memory: what was asked and answered, and the
-// outcomes of calls. The metadata names the task, and as path the part of it.
-func Memories(f *fold.Fold) ([]agent.MemoryResult, error) {
-	e, err := Earlier(f)
+// plan asks the planner for the next step, unless it has planned it to accept the message.
+func plan(b basis, accepted Lookup) (*task.Step, error) {
+	if first := accepted.first; first != nil {
+		return first, checkStep(first, b.Limits.Calls)
+	}
+	p, err := progress(b, accepted.tools)
 	if err != nil {
 		return nil, err
 	}
-	var all []agent.MemoryResult
-	add := func(author, part, text string) {
-		if text != "" {
-			all = append(all, agent.MemoryResult{Content: text, Author: author, Time: f.Header.StatusTime.Time(), Metadata: map[string]any{
-				"task": f.View.TaskID(), "path": f.View.TaskID() + "/" + part,
-			}})
-		}
-	}
-	add("user", "asked", e.Asked)
-	if e.Said {
-		add("agent", "said", e.Answered)
-	}
-	for _, s := range f.Steps {
-		for _, c := range s.Progress {
-			text := c.Error
-			if len(c.Result) > 0 && json.Unmarshal(c.Result, &text) != nil {
-				text = string(c.Result)
-			}
-			add(c.Tool, c.ID, text)
-		}
-	}
-	return all, nil
-}
-
-// plan asks the planner for the next step.
-func (d *Draft) plan() (*task.Step, error) {
-	if first := d.first; first != nil {
-		d.first = nil
-		return first, checkStep(first, d.rules.Limits.Calls)
-	}
-	p, err := d.progress()
-	if err != nil {
-		return nil, err
-	}
-	return d.rules.ask(d.at.Ctx, p)
+	return b.ask(b.Ctx, p)
 }
 
 // ask asks the planner for the next step, and checks it.
@@ -208,16 +166,16 @@ func textOf(m *a2a.Message) string {
 	return strings.Join(texts, "\n")
 }
 
-// progress returns the planner's view of the task.
-func (d *Draft) progress() (*task.Progress, error) {
-	f := d.f
-	p := &task.Progress{Task: f.View.TaskID(), Context: f.View.ContextID()}
+// progress returns the planner's view of the task, with tools, or, if nil, those that it has now.
+func progress(b basis, tools []tool.Tool) (*task.Progress, error) {
+	f := b.Fold
+	p := &task.Progress{Task: f.View.TaskID(), Context: f.View.ContextID(), Tools: tools}
 	var err error
-	if p.Tools, d.tools = d.tools, nil; p.Tools == nil {
-		if p.Tools, err = d.rules.listTools(d.readonly()); err != nil {
+	if tools == nil {
+		if p.Tools, err = b.listTools(readonly(b)); err != nil {
 			// A toolset that fails must not fail the task: only its tools are missing for
 			// now.
-			d.rules.report(Problem{Task: p.Task, What: "no tools can be listed", Err: err})
+			b.report(Problem{Task: p.Task, What: "no tools can be listed", Err: err})
 		}
 	}
 	for i := range f.Messages {
@@ -252,90 +210,88 @@ func (d *Draft) progress() (*task.Progress, error) {
 	return p, nil
 }
 
-// addStep writes a step into the draft: its output, and its requests.
-func (d *Draft) addStep(s *task.Step) error {
-	d.spend(s.Tokens) // also of a step that is refused
+// addStep adds a step: its output, and its requests.
+func addStep(add additions, b basis, s *task.Step) additions {
+	add = spend(add, b, s.Tokens) // also of a step that is refused
 	size := len(s.State)
 	for i := range s.Calls {
 		size += len(s.Calls[i].Args)
 	}
-	if room := d.openRoom(); size > 0 && size > room {
-		return d.plannerFailed(fmt.Errorf("%w: step %d has %d bytes, and there is room for %d more", task.ErrLogFull, len(d.f.Steps)+1, size, max(room, 0)))
+	if room := openRoom(b); size > 0 && size > room {
+		return plannerFailed(add, b, fmt.Errorf("%w: step %d has %d bytes, and there is room for %d more", task.ErrLogFull, len(b.Steps)+1, size, max(room, 0)))
 	}
 	var planned *event.StepPlanned // nil: the end, which its status says
 	if s.End == nil {
-		planned = d.planned(s)
-		if err := d.add(event.KindPlanned, planned); err != nil {
-			return err
-		}
-		if d.f.Header.State == task.StateSubmitted || d.f.View.Says(heldText) {
-			if err := d.say(a2a.TaskStateWorking, nil); err != nil {
-				return err
-			}
+		planned = plannedStep(b, s)
+		add.event(b, event.KindPlanned, planned)
+		if b.Header.State == task.StateSubmitted || b.View.Says(heldText) {
+			add = say(add, b, a2a.TaskStateWorking, nil)
 		}
 	}
 	for i := range s.Output {
-		if err := d.output(&s.Output[i]); err != nil {
-			return d.plannerFailed(err)
+		var err error
+		if add, err = addOutput(add, b, &s.Output[i]); err != nil {
+			return plannerFailed(add, b, err)
 		}
 	}
 	switch {
 	case s.End != nil:
 		if m := s.End.Message; m != nil {
-			if err := d.sayable(m, nil, d.room()); err != nil {
-				return d.plannerFailed(err)
+			if err := sayable(b, m, nil, logRoom(b)); err != nil {
+				return plannerFailed(add, b, err)
 			}
 		}
-		return d.end(s.End.State, s.End.Message)
+		return endTask(add, b, s.End.State, s.End.Message)
 	case planned.Until != nil:
-		d.wake(*planned.Until, stepKey(planned.Step), false /* remove */)
+		add.due = append(add.due, wakeup(*planned.Until, stepKey(planned.Step)))
 	case s.Ask != nil:
 		if m := s.Ask.Message; m != nil {
-			if err := d.sayable(m, nil, d.room()); err != nil {
-				return d.plannerFailed(err)
+			if err := sayable(b, m, nil, logRoom(b)); err != nil {
+				return plannerFailed(add, b, err)
 			}
 		}
-		d.phase = store.Parked
+		add.phase = store.Parked
 		state := a2a.TaskStateInputRequired
 		if s.Ask.Auth {
 			state = a2a.TaskStateAuthRequired
 		}
-		return d.say(state, s.Ask.Message)
+		return say(add, b, state, s.Ask.Message)
 	}
-	return nil
+	return add
 }
 
 // spend counts the tokens of the next step for the owner of the task.
-func (d *Draft) spend(tokens int) {
+func spend(add additions, b basis, tokens int) additions {
 	if tokens <= 0 {
-		return
+		return add
 	}
-	step := strconv.AppendInt(nil, int64(len(d.f.Steps)+1), 10)
-	day := task.SpentPrefix(d.f.Owner.Tenant, d.f.Owner.Subject, d.at.Now)
-	d.rows = append(d.rows, store.RowChange{
+	step := strconv.AppendInt(nil, int64(len(b.Steps)+1), 10)
+	day := task.SpentPrefix(b.Owner.Tenant, b.Owner.Subject, b.Now)
+	add.rows = append(add.rows, store.RowChange{
 		Kind: task.RowTokens, Key: step, IfRev: store.Any, Value: strconv.AppendInt(nil, int64(tokens), 10),
 		Index: []store.IndexKey{{Index: task.IndexSpent, Key: day}},
 	})
+	return add
 }
 
-// planned returns the event of a step.
-func (d *Draft) planned(s *task.Step) *event.StepPlanned {
-	planned := &event.StepPlanned{Step: len(d.f.Steps) + 1, State: s.State}
-	mark := d.f.Restored.Mark()
+// plannedStep returns the event of a step.
+func plannedStep(b basis, s *task.Step) *event.StepPlanned {
+	planned := &event.StepPlanned{Step: len(b.Steps) + 1, State: s.State}
+	mark := b.Restored.Mark()
 	for i, c := range s.Calls {
 		alias := c.Alias
-		if alias != "" && (mark != "" || !d.f.Takes(alias) || slices.ContainsFunc(planned.Calls, func(c event.PlannedCall) bool { return c.Alias == alias })) {
+		if alias != "" && (mark != "" || !b.Takes(alias) || slices.ContainsFunc(planned.Calls, func(c event.PlannedCall) bool { return c.Alias == alias })) {
 			alias = "" // it could be taken for another call, maybe one that a restoration has lost
 		}
 		call := event.PlannedCall{ID: approval.CallID(planned.Step, i+1, mark), Tool: c.Tool, Args: wellFormed(c.Args), Alias: alias}
-		call.Mask, call.MaskTask = d.rules.Policy.Mask(c.Tool)
+		call.Mask, call.MaskTask = b.Policy.Mask(c.Tool)
 		planned.Calls = append(planned.Calls, call)
 	}
 	if s.Ask != nil {
 		planned.Ask = &event.PlannedAsk{Auth: s.Ask.Auth}
 	}
 	if s.Wait > 0 {
-		until := d.at.Now.Add(max(s.Wait, time.Millisecond)).Truncate(time.Millisecond)
+		until := b.Now.Add(max(s.Wait, time.Millisecond)).Truncate(time.Millisecond)
 		planned.Until = &until
 	}
 	return planned
@@ -358,40 +314,40 @@ func wellFormed(args json.RawMessage) json.RawMessage {
 	return quoted
 }
 
-// output publishes the output of a planner's step.
-func (d *Draft) output(o *task.Output) error {
+// addOutput publishes the output of a planner's step.
+func addOutput(add additions, b basis, o *task.Output) (additions, error) {
 	a := o.Artifact
 	if a == nil {
-		if err := d.sayable(o.Status, o.Metadata, d.openRoom()); err != nil {
-			return err
+		if err := sayable(b, o.Status, o.Metadata, openRoom(b)); err != nil {
+			return add, err
 		}
-		return d.publish(a2a.TaskStateWorking, question{whole: o.Status}, o.Metadata)
+		return publish(add, b, a2a.TaskStateWorking, question{whole: o.Status}, o.Metadata), nil
 	}
 	if a.ID == "" || len(a.Parts) == 0 {
-		return errors.New("the planner published an artifact without an id or without parts")
+		return add, errors.New("the planner published an artifact without an id or without parts")
 	}
 	u := &event.ArtifactUpdate{ID: a.ID, Name: a.Name, Description: a.Description, Append: a.Append, Last: a.Last}
 	var err error
 	if u.Parts, err = joinParts(a.Parts); err != nil {
-		return fmt.Errorf("artifact %s: %w", a.ID, err)
+		return add, fmt.Errorf("artifact %s: %w", a.ID, err)
 	}
 	if u.Metadata, err = output.EncodeMetadata(a.Metadata); err != nil {
-		return fmt.Errorf("metadata of artifact %s: %w", a.ID, err)
+		return add, fmt.Errorf("metadata of artifact %s: %w", a.ID, err)
 	}
 	if len(a.Extensions) > 0 {
 		if u.Extensions, err = json.Marshal(a.Extensions); err != nil {
-			return fmt.Errorf("extensions of artifact %s: %w", a.ID, err)
+			return add, fmt.Errorf("extensions of artifact %s: %w", a.ID, err)
 		}
 	}
 	for _, raw := range []json.RawMessage{u.Parts, u.Metadata} {
 		if err := output.CheckDepth(raw); err != nil {
-			return fmt.Errorf("a piece of artifact %s: %w", a.ID, err)
+			return add, fmt.Errorf("a piece of artifact %s: %w", a.ID, err)
 		}
 	}
 	n := len(u.Parts) + len(u.Metadata) + len(u.Extensions)
-	if err := d.publishable("a piece of artifact "+a.ID, n, d.openRoom()); err != nil {
-		return err
+	if err := publishable(b, "a piece of artifact "+a.ID, n, openRoom(b)); err != nil {
+		return add, err
 	}
-	d.artifact(u)
-	return nil
+	add.artifact(b, u)
+	return add, nil
 }

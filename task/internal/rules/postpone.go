@@ -36,13 +36,13 @@ func backoff(n int, first, limit time.Duration) time.Duration {
 
 // postpone leaves a call as it is because its tool cannot be looked up now, which says
 // nothing about the tool. A durable timer triggers the next try.
-func (d *Draft) postpone(c *fold.Call, why error) error {
-	return d.retryAfter(c, backoff(c.Tries+1, firstRetry, maxRetry), visible.Shorten(why.Error(), maxTrouble))
+func postpone(add additions, b basis, c *fold.Call, why error) additions {
+	return retryAfter(add, b, c, backoff(c.Tries+1, firstRetry, maxRetry), visible.Shorten(why.Error(), maxTrouble))
 }
 
 // retryAfter retries a call after a pause.
-func (d *Draft) retryAfter(c *fold.Call, pause time.Duration, why string) error {
-	now := d.at.Now.Truncate(time.Millisecond)
+func retryAfter(add additions, b basis, c *fold.Call, pause time.Duration, why string) additions {
+	now := b.Now.Truncate(time.Millisecond)
 	e := &event.CallPostponed{Call: c.ID, N: c.Tries + 1, Why: why, Since: now, Until: now.Add(pause)}
 	if c.Since != nil {
 		e.Since = *c.Since
@@ -52,25 +52,19 @@ func (d *Draft) retryAfter(c *fold.Call, pause time.Duration, why string) error 
 	if why == c.Trouble {
 		e.Why = ""
 	}
-	d.unretry(c)
-	if c.Wake != nil && !d.at.Now.Before(*c.Wake) {
-		d.unwake(c) // it has fired, and the next try replaces it
+	add.unretry(c)
+	if c.Wake != nil && !b.Now.Before(*c.Wake) {
+		add.unwake(c) // it has fired, and the next try replaces it
 	}
-	if err := d.add(event.KindPostponed, e); err != nil {
-		return err
-	}
-	d.wake(e.Until, retryKey(c), false /* remove */)
-	d.troubled = d.troubled || says
-	return nil
+	add.event(b, event.KindPostponed, e)
+	add.due = append(add.due, wakeup(e.Until, retryKey(c)))
+	add.troubled = add.troubled || says
+	return add
 }
 
-// troubles returns the status text about calls that are being retried, "" if there is
+// troubles returns the status text about calls of a step that are being retried, "" if there is
 // nothing to say.
-func (d *Draft) troubles() string {
-	s := d.f.Step()
-	if !d.troubled || s == nil {
-		return ""
-	}
+func troubles(s *fold.Step) string {
 	var says []string
 	for _, c := range s.Progress {
 		if c.Retry != nil && c.Tries >= sayTries && c.State != fold.CallDone {

@@ -14,11 +14,9 @@ import (
 // confirmation provider has not answered an approval in time.
 type ProviderTimeout struct{ Row store.Due }
 
-func (in ProviderTimeout) put(d *Draft) error {
-	if err := d.drop(in.Row); err != nil {
-		return err
-	}
-	return d.open(string(in.Row.Key), "the confirmation provider has not answered in time")
+func (in ProviderTimeout) put(add additions, b basis) (additions, error) {
+	add = drop(add, in.Row)
+	return openApproval(add, b, string(in.Row.Key), "the confirmation provider has not answered in time"), nil
 }
 
 // ProviderFailed is the [Input] that says that the confirmation provider has not answered
@@ -29,39 +27,33 @@ type ProviderFailed struct {
 	Fail     string // not empty: the call fails with it, if the approval is pending
 }
 
-func (in ProviderFailed) put(d *Draft) error {
+func (in ProviderFailed) put(add additions, b basis) (additions, error) {
 	if in.Fail != "" {
-		a := d.f.Approval(in.Approval)
+		a := b.Approval(in.Approval)
 		if a == nil || a.State != approval.Pending {
-			return ErrNoChange
+			return add, ErrNoChange
 		}
-		if err := d.supersede(a, in.Why); err != nil {
-			return err
-		}
-		return d.notRun(d.f.Call(a.Call), task.OutcomeError, in.Fail)
+		add = supersede(add, b, a, in.Why)
+		return notRun(add, b, b.Call(a.Call), ending{outcome: task.OutcomeError, problem: in.Fail}), nil
 	}
-	if err := d.open(in.Approval, in.Why); err != nil {
-		return err
+	add = openApproval(add, b, in.Approval, in.Why)
+	if add.blank() {
+		return add, ErrNoChange
 	}
-	if d.Empty() {
-		return ErrNoChange
-	}
-	return nil
+	return add, nil
 }
 
-// open ends the provider's exclusive time to decide an approval.
-func (d *Draft) open(id, why string) error {
-	a := d.f.Approval(id)
+// openApproval ends the provider's exclusive time to decide an approval.
+func openApproval(add additions, b basis, id, why string) additions {
+	a := b.Approval(id)
 	if a == nil || a.State != approval.Pending || a.Opened {
-		return nil
+		return add
 	}
-	if err := d.add(event.KindOpened, &event.ApprovalOpened{ID: id, Why: why}); err != nil {
-		return err
+	add.event(b, event.KindOpened, &event.ApprovalOpened{ID: id, Why: why})
+	if b.offers(&a.Approval) {
+		add.due = append(add.due, removed(b.silence(&a.Approval)))
 	}
-	if d.rules.offers(&a.Approval) {
-		d.due = append(d.due, removed(d.rules.silence(&a.Approval)))
-	}
-	return d.tellParked()
+	return tellParked(add, b)
 }
 
 // ProviderMayAnswer reports whether a confirmation provider may answer an approval: it is

@@ -15,74 +15,33 @@ import (
 	"a2a-server/tool"
 )
 
-// fits returns an error if an approval could not be shown: too many approvals are pending, the
-// arguments are too large, or the question would not fit into one event or into the log. with
-// are approvals that will be requested together with it. There is no limit for calls that were planned
-// before a restoration: each is asked about, and has a single question.
-func (d *Draft) fits(a *approval.Approval, with ...*approval.Approval) error {
-	return d.fitsInto(d.room(), a, with...)
-}
-
-// fitsInto is fits with the number of bytes by which the log may grow.
-func (d *Draft) fitsInto(room int, a *approval.Approval, with ...*approval.Approval) error {
-	limits := &d.rules.Limits
-	pending := append(d.f.Pending(), with...)
-	if len(pending) >= limits.Pending && (a.Ask != "" || !a.OfRestoredCall()) {
-		return fmt.Errorf("the task already waits for %d approvals, which is the limit: answer some first", len(pending))
-	}
-	if n := argsSize(a.Args); n > limits.Args {
-		return fmt.Errorf("arguments have %d bytes; at most %d can be shown for approval", n, limits.Args)
-	}
-	q, err := d.question(append(pending, a), nil)
-	if err != nil {
-		return fmt.Errorf("the question cannot be shown: %w", err)
-	}
-	size, err := q.size()
-	if err != nil {
-		return fmt.Errorf("the question cannot be shown: %w", err)
-	}
-	if limit := limits.Content(); size > limit {
-		return fmt.Errorf("the question would have %d bytes; at most %d can be shown", size, limit)
-	}
-	for _, p := range append(pending, a) {
-		for _, n := range p.Terms.Needs {
-			room -= n.People * (maxRepeated + approval.MaxReason)
-		}
-	}
-	// The question is published, and the approval is in the log, too.
-	if 2*size > room {
-		return fmt.Errorf("the question would have %d bytes, and the task's log has room for %d more", size, max(room/2, 0))
-	}
-	return nil
-}
-
 // question is a message that asks about approvals: as the requester and the deciders see it, and without
 // what gates mask.
 type question struct {
 	whole, masked *a2a.Message // masked nil: no gate masks anything
 }
 
-// question returns the question about pending approvals, with the decisions elsewhere for which calls
+// questionAbout returns the question about pending approvals, with the decisions elsewhere for which calls
 // wait, unless that is too large; no is a message that was no answer, or nil.
-func (d *Draft) question(pending []*approval.Approval, no *a2a.Message) (*question, error) {
-	waits := d.f.Waits()
-	q, err := d.questionWith(pending, waits, no)
+func questionAbout(b basis, pending []*approval.Approval, no *a2a.Message) (*question, error) {
+	waits := b.Waits()
+	q, err := questionWith(b, pending, waits, no)
 	if err != nil || len(waits) == 0 {
 		return q, err
 	}
-	if size, err := q.size(); err != nil || size > d.rules.Limits.Content() {
-		return d.questionWith(pending, nil, no)
+	if size, err := q.size(); err != nil || size > b.Limits.Content() {
+		return questionWith(b, pending, nil, no)
 	}
 	return q, nil
 }
 
-func (d *Draft) questionWith(pending []*approval.Approval, waits []tool.Waiting, no *a2a.Message) (q *question, err error) {
+func questionWith(b basis, pending []*approval.Approval, waits []tool.Waiting, no *a2a.Message) (q *question, err error) {
 	q = &question{}
-	if q.whole, err = d.present(pending, waits, no); err != nil {
+	if q.whole, err = present(b, pending, waits, no); err != nil {
 		return nil, fmt.Errorf("present approvals: %w", err)
 	}
 	all := make([]*approval.Approval, len(pending))
-	keeps := d.f.KeepsTask()
+	keeps := b.KeepsTask()
 	hides := keeps && (no != nil || len(waits) > 0)
 	for i, a := range pending {
 		all[i] = a.For(sight.Of(sight.Overseer, sight.Task))
@@ -94,7 +53,7 @@ func (d *Draft) questionWith(pending []*approval.Approval, waits []tool.Waiting,
 	if keeps {
 		no, waits = nil, nil // a message of the conversation, and texts about the task
 	}
-	if q.masked, err = d.present(all, waits, no); err != nil {
+	if q.masked, err = present(b, all, waits, no); err != nil {
 		return nil, fmt.Errorf("present masked approvals: %w", err)
 	}
 	q.masked.ID = q.whole.ID
@@ -130,76 +89,73 @@ const maxRepeated = 8 << 10
 // tellVotes publishes the question again, with the new votes, if it is short or the state is another. Else it
 // publishes how far the approvals with new votes are, as progress of their calls, so that votes take little
 // of the log.
-func (d *Draft) tellVotes(state a2a.TaskState, pending []*approval.Approval) error {
-	q, err := d.question(pending, nil)
+func tellVotes(add additions, b basis, state a2a.TaskState, pending []*approval.Approval) additions {
+	q, err := questionAbout(b, pending, nil)
 	if err != nil {
-		return err
+		return add.failed(err)
 	}
-	if size, err := q.size(); err != nil || size <= maxRepeated || state != d.f.View.State() {
-		return d.publish(state, *q, nil /* own */)
+	if size, err := q.size(); err != nil || size <= maxRepeated || state != b.View.State() {
+		return publish(add, b, state, *q, nil /* own */)
 	}
-	for i := range d.events {
+	for i := range add.events {
 		var vote event.ApprovalVoted
-		if d.events[i].Kind != event.KindVoted || json.Unmarshal(d.events[i].Data, &vote) != nil {
+		if add.events[i].Kind != event.KindVoted || json.Unmarshal(add.events[i].Data, &vote) != nil {
 			continue
 		}
-		a := d.f.Approval(vote.ID)
+		a := b.Approval(vote.ID)
 		t := a.Tally()
 		raw, err := event.EncodeValue(map[string]any{task.ProgressKey: map[string]any{"callId": a.Call, "tool": a.Tool, "done": t.Have, "total": t.Need, "message": "Votes: " + t.String()}})
 		if err != nil {
-			return fmt.Errorf("encode votes: %w", err)
+			return add.failed(fmt.Errorf("encode votes: %w", err))
 		}
-		metadata, start := view.MergeMetadata(d.rules.metadata(), raw), len(d.buf)
-		d.buf = event.AppendStatusUpdate(d.buf, d.f.View.IDs(), d.f.View.State(), d.now(), nil /* message */, metadata)
-		d.public(event.KindProgress, start)
-		d.f.View.AddProgress(metadata)
+		metadata, start := view.MergeMetadata(b.metadata(), raw), len(add.buf)
+		add.buf = event.AppendStatusUpdate(add.buf, b.View.IDs(), b.View.State(), b.millis(), nil /* message */, metadata)
+		add.public(b, event.KindProgress, start)
+		b.View.AddProgress(metadata)
 	}
-	return nil
+	return add
 }
 
 // tell publishes a state, with the question about the pending approvals and with text, where
 // present.
-func (d *Draft) tell(state a2a.TaskState, pending []*approval.Approval, text string) error {
+func tell(add additions, b basis, state a2a.TaskState, pending []*approval.Approval, text string) additions {
 	switch {
-	case len(pending)+len(d.f.Waits()) > 0:
-		q, err := d.question(pending, nil)
-		if err != nil {
-			return err
-		}
-		if text != "" {
-			q.add(a2a.NewTextPart(text))
-		}
-		return d.publish(state, *q, nil /* own */)
+	case len(pending)+len(b.Waits()) > 0:
+		return askMore(add, b, state, pending, nil, text)
 	case text != "":
-		return d.say(state, d.rules.message(text))
+		return say(add, b, state, b.message(text))
 	}
-	return d.say(state, nil)
+	return say(add, b, state, nil)
 }
 
 // tellParked publishes what a parked task waits for; a running turn does so itself.
-func (d *Draft) tellParked() error {
-	if d.f.Header.Phase != store.Parked {
-		return nil
+func tellParked(add additions, b basis) additions {
+	if b.Header.Phase != store.Parked {
+		return add
 	}
-	d.phase = store.Parked
-	return d.tell(d.waitingState(d.f.Pending()), d.f.Pending(), "")
+	add.phase = store.Parked
+	return tell(add, b, waitingState(b, b.Pending()), b.Pending(), "")
 }
 
-// askMore asks again about everything that is pending, because a message was no answer.
-func (d *Draft) askMore(pending []*approval.Approval, no *a2a.Message) error {
-	q, err := d.question(pending, no)
+// askMore publishes a state with the question about everything that is pending, with text, if any, and with a
+// message that was no answer, or nil.
+func askMore(add additions, b basis, state a2a.TaskState, pending []*approval.Approval, no *a2a.Message, text string) additions {
+	q, err := questionAbout(b, pending, no)
 	if err != nil {
-		return err
+		return add.failed(err)
 	}
-	return d.publish(d.waitingState(pending), *q, nil /* own */)
+	if text != "" {
+		q.add(a2a.NewTextPart(text))
+	}
+	return publish(add, b, state, *q, nil /* own */)
 }
 
 // waitingState returns the state in which the task waits for pending, see [approval.Interrupting];
 // working while all are left to the confirmation provider.
-func (d *Draft) waitingState(pending []*approval.Approval) a2a.TaskState {
+func waitingState(b basis, pending []*approval.Approval) a2a.TaskState {
 	left := true
 	for _, a := range pending {
-		left = left && d.rules.offers(a) && !d.f.Approval(a.ID).Opened && d.at.Now.Before(a.Asked.Add(d.rules.providerWait(a)))
+		left = left && b.offers(a) && !b.Approval(a.ID).Opened && b.Now.Before(a.Asked.Add(b.providerWait(a)))
 	}
 	switch state := approval.Interrupting(pending); {
 	case left || state == approval.WaitsWorking:

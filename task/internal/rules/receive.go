@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -19,9 +18,6 @@ import (
 	"a2a-server/task/internal/event"
 	"a2a-server/task/internal/view"
 )
-
-// ErrNoChange means that an input changes nothing.
-var ErrNoChange = errors.New("nothing to change")
 
 // ErrDuplicate means that a follow-up has been received before. It is an [ErrNoChange].
 var ErrDuplicate error = duplicate{}
@@ -72,115 +68,106 @@ func inTask(m *a2a.Message, raw []byte, v *view.View) (*a2a.Message, json.RawMes
 	return &kept, event.MessageInTask(raw, m, v.IDs())
 }
 
-func (in *FollowUp) put(d *Draft) error {
-	in.Before = d.f.Header.Seq
-	if store.Owner(in.By.Tenant, in.By.Subject) != d.f.Header.Owner { // authenticated again
-		return task.ErrTaskNotFound
+func (in *FollowUp) put(add additions, b basis) (additions, error) {
+	in.Before = b.Header.Seq
+	if store.Owner(in.By.Tenant, in.By.Subject) != b.Header.Owner { // authenticated again
+		return add, task.ErrTaskNotFound
 	}
 	if in.Webhook == nil {
-		return in.receive(d)
+		return in.receive(add, b)
 	}
 	err := in.By.May(auth.Push)
 	if err == nil {
-		err = in.receive(d)
+		add, err = in.receive(add, b)
 	}
 	if err != nil {
-		return err
+		return add, err
 	}
 	hook := *in.Webhook
 	hook.Webhook.By = in.By
-	return d.setWebhook(&hook, in.Before)
+	return setWebhook(add, b, &hook, in.Before)
 }
 
 // Decides reports whether the message, once it has been put, holds decisions.
 func (in *FollowUp) Decides() bool { return len(in.answers) > 0 }
 
 // receive is put without the webhook.
-func (in *FollowUp) receive(d *Draft) error {
-	id := d.f.Header.Task
-	if c := in.Message.ContextID; c != "" && c != d.f.View.ContextID() {
-		return task.Invalid("message.contextId", "is not the context of task %s", id)
+func (in *FollowUp) receive(add additions, b basis) (additions, error) {
+	id := b.Header.Task
+	if c := in.Message.ContextID; c != "" && c != b.View.ContextID() {
+		return add, task.Invalid("message.contextId", "is not the context of task %s", id)
 	}
 	hash := MessageHash(in.By, in.JSON)
-	if !d.rules.NoIdempotency && d.f.Seen(hash) {
-		return ErrDuplicate
+	if !b.NoIdempotency && b.Seen(hash) {
+		return add, ErrDuplicate
 	}
-	kept, raw := inTask(in.Message, in.JSON, d.f.View)
+	kept, raw := inTask(in.Message, in.JSON, b.View)
 	received := &event.MessageReceived{Message: raw, Hash: hex.EncodeToString(hash[:]), By: in.By}
 	if !in.read {
-		calls, err := d.rules.Presenter.Cancels(kept)
+		calls, err := b.Presenter.Cancels(kept)
 		if err != nil {
-			return err
+			return add, err
 		}
 		if len(calls) > 0 {
 			if err := in.maySend(); err != nil {
-				return err
+				return add, err
 			}
-			return d.cancelCalls(in.By, approval.ViaA2A, calls, received)
+			return cancelCalls(add, b, in.By, approval.ViaA2A, calls, received)
 		}
-		answers, err := d.rules.Presenter.Answers(kept, d.f.AllApprovals())
+		answers, err := b.Presenter.Answers(kept, b.AllApprovals())
 		if err != nil {
-			return err
+			return add, err
 		}
 		in.read, in.answers = true, answers
 	}
-	wrong, coded := d.wrongCodes(in.answers)
-	waits := d.f.Header.Phase == store.Parked || d.f.WaitsMeanwhile()
-	state := &task.StateError{Task: id, State: d.f.View.State(), Ended: Ended(d.f)}
+	wrong, coded := wrongCodes(b.Fold, in.answers)
+	waits := b.Header.Phase == store.Parked || b.WaitsMeanwhile()
+	state := &task.StateError{Task: id, State: b.View.State(), Ended: Ended(b.Fold)}
 	if coded {
 		// A code is accepted only where a wrong code could be counted.
 		if !waits {
-			return state
+			return add, state
 		}
-		if err := d.stores(raw); err != nil {
-			return err
+		if err := stores(b, raw); err != nil {
+			return add, err
 		}
 	}
 	if len(in.answers) > 0 && len(wrong) == 0 {
-		return d.decide(Decisions{By: in.By, Via: approval.ViaA2A, List: in.answers}, received)
+		return decide(add, b, Decisions{By: in.By, Via: approval.ViaA2A, List: in.answers}, received)
 	}
 	if err := in.maySend(); err != nil {
-		return err
+		return add, err
 	}
-	pending := d.f.Pending()
-	step := d.f.Step()
+	pending := b.Pending()
+	step := b.Step()
 	switch {
-	case len(pending)+len(d.f.Waits()) > 0 && !slices.ContainsFunc(pending, func(a *approval.Approval) bool { return !a.Away() }):
-		return in.remark(d, pending, received)
+	case len(pending)+len(b.Waits()) > 0 && !slices.ContainsFunc(pending, func(a *approval.Approval) bool { return !a.Away() }):
+		return in.remark(add, b, pending, received)
 	case !waits:
-		return state
+		return add, state
 	case len(pending) > 0:
-		if err := d.stores(raw); err != nil {
-			return err
-		}
-		received.For, received.WrongCodes = event.ForNobody, wrong
-		if err := d.receive(received); err != nil {
-			return err
+		received.WrongCodes = wrong
+		if err := add.undecided(b, received, event.ForNobody); err != nil {
+			return add, err
 		}
 		for _, id := range wrong {
-			if err := d.putApproval(d.f.Approval(id)); err != nil {
-				return err
-			}
+			add = putApproval(add, b, b.Approval(id))
 		}
-		if d.f.Header.Phase == store.Parked {
-			d.phase = store.Parked
+		if b.Header.Phase == store.Parked {
+			add.phase = store.Parked
 		}
-		return d.askMore(pending, kept)
+		return askMore(add, b, waitingState(b, pending), pending, kept, ""), nil
 	case step != nil && step.Ask != nil && !step.Done:
-		if !d.at.Held.IsZero() {
-			return &HeldError{d.at.Held}
+		if !b.Held.IsZero() {
+			return add, &HeldError{b.Held}
 		}
-		if err := d.stores(raw); err != nil {
-			return err
+		if err := add.undecided(b, received, event.ForPlanner); err != nil {
+			return add, err
 		}
-		received.For = event.ForPlanner
-		if err := d.receive(received); err != nil {
-			return err
-		}
-		d.f.Messages[len(d.f.Messages)-1].Decoded = kept
-		return nil
+		b.Messages[len(b.Messages)-1].Decoded = kept
+		return add, nil
 	}
-	return state // it waits for a timer
+	return add, state // it waits for a timer
 }
 
 // maySend returns [task.ErrTaskNotFound] if the sender, as authenticated again, may send no messages.
@@ -195,26 +182,31 @@ func (in *FollowUp) maySend() error {
 // remark keeps a message that came while people other than the client decide about all of pending, or at the
 // agents that the task has called. A word that sounds like a decision is refused, unless it is marked as a
 // remark: its sender would believe that it counts.
-func (in *FollowUp) remark(d *Draft, pending []*approval.Approval, received *event.MessageReceived) error {
+func (in *FollowUp) remark(add additions, b basis, pending []*approval.Approval, received *event.MessageReceived) (additions, error) {
 	if word, is := saidWord(in.Message); is {
 		var decides *approval.Approval
 		var by string
 		if len(pending) > 0 {
 			decides, by = pending[0], pending[0].Awaited()
 		} else {
-			w := d.f.Waits()[0]
+			w := b.Waits()[0]
 			decides, by = &approval.Approval{ID: w.ID}, fmt.Sprintf("%s, at the agent %s,", cmp.Or(w.WaitsFor, "another person"), w.Agent)
 		}
-		return approval.NotAllowed(decides, fmt.Sprintf("%s decides it, not this conversation, so that a word to %s it does not count; the result follows by itself", by, word.Type))
+		return add, approval.NotAllowed(decides, fmt.Sprintf("%s decides it, not this conversation, so that a word to %s it does not count; the result follows by itself", by, word.Type))
 	}
-	if err := d.stores(received.Message); err != nil {
+	if b.Header.Phase == store.Parked {
+		add.phase = store.Parked
+	}
+	err := add.undecided(b, received, event.ForRemark)
+	return add, err
+}
+
+// undecided adds a message that decides nothing, if the log has room for it.
+func (add *additions) undecided(b basis, m *event.MessageReceived, reader event.Reader) error {
+	if err := stores(b, m.Message); err != nil {
 		return err
 	}
-	if d.f.Header.Phase == store.Parked {
-		d.phase = store.Parked
-	}
-	received.For = event.ForRemark
-	return d.receive(received)
+	return add.message(b, m, reader)
 }
 
 // saidWord returns the word of decision that a message is, if it is not marked as a remark.

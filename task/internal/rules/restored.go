@@ -18,91 +18,78 @@ import (
 // decisions made from now on let a call run.
 type Restored struct{ Rows []store.Due } // all of the task, the oldest backup first
 
-func (in Restored) put(d *Draft) error {
+func (in Restored) put(add additions, b basis) (additions, error) {
 	var missing []task.Restoration
 	for i := range in.Rows {
 		r, err := task.ParseDueRestored(&in.Rows[i])
-		if err == nil {
-			err = d.drop(in.Rows[i])
-		}
 		if err != nil {
-			return err
+			return add, err
 		}
-		if !d.f.Restored.Has(r.ID) {
+		add = drop(add, in.Rows[i])
+		if !b.Restored.Has(r.ID) {
 			missing = append(missing, r)
 		}
 	}
-	if d.f.Unsettled = false; len(missing) == 0 || d.f.Header.Phase == store.Final {
-		return nil
+	if b.Unsettled = false; len(missing) == 0 || b.Header.Phase == store.Final {
+		return add, nil
 	}
-	d.settles = true // it does not wait for room
+	add.settles = true // it does not wait for room
 	var open []*fold.Call
-	if s := d.f.Step(); s != nil {
+	if s := b.Step(); s != nil {
 		for _, c := range s.Progress {
 			if c.State != fold.CallDone {
 				open = append(open, c)
-				d.unwake(c)
-				d.unretry(c)
+				add.unwake(c)
+				add.unretry(c)
 			}
 		}
 	}
-	if d.f.Header.Phase == store.Parked && len(open) == 0 {
-		d.phase = store.Parked // it waits for a message or a time, as before
+	if b.Header.Phase == store.Parked && len(open) == 0 {
+		add.phase = store.Parked // it waits for a message or a time, as before
 	}
 	for i := range missing {
-		if err := d.add(event.KindRestored, &event.TaskRestored{ID: missing[i].ID, Moment: missing[i].Moment}); err != nil {
-			return err
-		}
+		add.event(b, event.KindRestored, &event.TaskRestored{ID: missing[i].ID, Moment: missing[i].Moment})
 	}
-	if err := d.resolveAll(nil, approval.Superseded, approval.Resolution{Via: approval.ViaSystem, At: d.at.Now, Reason: "the server was restored from a backup of " + d.moment()}); err != nil {
-		return err
-	}
+	add = resolveAll(add, b, nil, approval.Superseded, approval.Resolution{Via: approval.ViaSystem, At: b.Now, Reason: "the server was restored from a backup of " + b.Restored.Moment()})
 	for _, c := range open {
-		if c.Attempt == 0 || fold.Settled(d.f, c) {
+		if c.Attempt == 0 || fold.Settled(b.Fold, c) {
 			continue
 		}
-		if err := d.unknown(c, event.CauseRestored, fmt.Sprintf("it was started before the server was restored from a backup of %s", d.moment())); err != nil {
-			return err
-		}
+		add = unknown(add, b, c, event.CauseRestored, fmt.Sprintf("it was started before the server was restored from a backup of %s", b.Restored.Moment()))
 	}
-	return nil
-}
-
-// moment returns the moment of the newest backup from which the task was restored.
-func (d *Draft) moment() string {
-	return d.f.Restored[len(d.f.Restored)-1].Moment.UTC().Format(time.RFC3339)
+	return add, nil
 }
 
 // mustAsk reports whether a call without a granted approval needs one. A call that was planned
 // before a restoration does, whatever the policy says: then x gets the terms of its earlier
 // approval, too, or those of a call that no gate mentions.
-func (d *Draft) mustAsk(c *fold.Call, x *examined) bool {
+func mustAsk(b basis, c *fold.Call, x *examined) bool {
 	if !c.Restored {
 		return x.verdict.Action != approval.ActionAllow
 	}
-	old, asks := d.approvalOf(c), x.verdict.Action != approval.ActionAllow
+	old, asks := b.ApprovalOf(c), x.verdict.Action != approval.ActionAllow
 	switch {
 	case old != nil && asks:
 		keepTerms(old, &x.verdict)
 	case old != nil:
 		x.verdict.Hint, x.verdict.Terms, x.verdict.Gates = old.Hint, old.Terms, old.Gates
 	case !asks:
-		x.verdict = d.policy(c).Ask(x.entry.Tool, x.args, "" /* nothing has failed */)
+		x.verdict = policy(b, c).Ask(x.entry.Tool, x.args, "" /* nothing has failed */)
 	}
 	return true
 }
 
 // sinceBackup returns what the approver of a call that was planned before a restoration has to
 // know; "" for any other call.
-func (d *Draft) sinceBackup(c *fold.Call) string {
+func sinceBackup(f *fold.Fold, c *fold.Call) string {
 	if !c.Restored {
 		return ""
 	}
-	before := d.f.Newest(func(a *fold.Approval) bool { return a.Call == c.ID && a.Void })
+	before := f.Newest(func(a *fold.Approval) bool { return a.Call == c.ID && a.Void })
 	if before != nil && before.State == approval.Superseded {
-		return fmt.Sprintf("It may have been decided after %s, the moment of the backup from which the server was restored, and may have run since.", d.moment())
+		return fmt.Sprintf("It may have been decided after %s, the moment of the backup from which the server was restored, and may have run since.", f.Restored.Moment())
 	}
-	return fmt.Sprintf("It was planned before the server was restored from a backup of %s and may have run since.", d.moment())
+	return fmt.Sprintf("It was planned before the server was restored from a backup of %s and may have run since.", f.Restored.Moment())
 }
 
 // HeldError refuses a message that would lead to new calls while a restored store waits for its

@@ -12,6 +12,7 @@ import (
 
 	"a2a-server/approval"
 	"a2a-server/auth"
+	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/internal/event"
 	"a2a-server/task/internal/fold"
@@ -93,6 +94,17 @@ type At struct {
 	Held time.Time
 }
 
+// millis returns the time as the store has it.
+func (at *At) millis() store.Millis { return store.MillisOf(at.Now) }
+
+// basis has all that rules read: the rules in force, the time and environment, and the task with the earlier
+// additions.
+type basis struct {
+	*Rules
+	*At
+	*fold.Fold
+}
+
 // PanicError means that code supplied by the application has panicked. The panic value is
 // only in the log.
 type PanicError struct {
@@ -122,6 +134,11 @@ func (r *Rules) report(t Problem) {
 	if r.Report != nil {
 		r.Report(t)
 	}
+}
+
+// problem reports a problem of the task.
+func problem(b basis, what string, err error) {
+	b.report(Problem{Task: b.View.TaskID(), What: what, Err: err})
 }
 
 func (r *Rules) decider(by auth.Principal, via string) approval.Decider {

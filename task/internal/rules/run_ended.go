@@ -2,6 +2,7 @@ package rules
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -43,18 +44,16 @@ type RunEnded struct {
 	NoEffect   bool             // Err says that the call had no effect: see [tool.ErrNoEffect]
 }
 
-func (in RunEnded) put(d *Draft) error {
-	c := d.f.Call(in.Entry.Call)
+func (in RunEnded) put(add additions, b basis) (additions, error) {
+	c := b.Call(in.Entry.Call)
 	if c == nil || c.State != fold.CallRunning {
-		return fmt.Errorf("call %s has an outcome and is not running", in.Entry.Call)
+		return add, fmt.Errorf("call %s has an outcome and is not running", in.Entry.Call)
 	}
-	d.actions = in.Actions
-	defer func() { d.actions = nil }()
-	d.pushes = true // the last chunks of its artifacts may be in batches that cannot say so
+	add.pushes = true // the last chunks of its artifacts may be in batches that cannot say so
 	// Unknown comes first: a call that pauses is entered again without a person.
 	paused := !in.Unknown && (in.Suspension != nil || len(in.Asks) > 0)
 	well := in.Err == nil && !paused && in.GivenUp == nil
-	whole := d.whole(&in)
+	whole := wholeText(b, &in)
 	var complete []string // artifacts that the last of their chunks completes
 	if well {
 		for _, name := range in.Named {
@@ -64,64 +63,65 @@ func (in RunEnded) put(d *Draft) error {
 			complete = append(complete, c.ID)
 		}
 	}
-	unmarked := d.chunks(in.Last, complete)
-	tooMuch := fold.RefusedState(d.f, in.Delta)
+	add, unmarked := addChunks(add, b, in.Last, complete)
+	tooMuch := fold.RefusedState(b.Fold, in.Delta)
 	if tooMuch != "" {
 		in.Delta = nil
 	}
 	switch {
 	case c.Canceled && !well:
-		return d.ranCanceled(c, &in)
+		return ranCanceled(add, b, c, &in), nil
 	case in.GivenUp != nil:
 		cause := event.CauseCut
 		if in.TimedOut {
 			cause = event.CauseTimeout
 		}
-		return d.unknown(c, cause, in.GivenUp.Error())
+		return unknown(add, b, c, cause, in.GivenUp.Error()), nil
 	case in.Unknown && in.TimedOut:
-		return d.unknown(c, event.CauseTimeout, d.redact(c, in.Err).Error())
+		return unknown(add, b, c, event.CauseTimeout, redact(b, c, in.Err).Error()), nil
 	case in.Unknown:
-		return d.unknown(c, event.CauseTool, unknownWhy(d.redact(c, in.Err)))
+		return unknown(add, b, c, event.CauseTool, unknownWhy(redact(b, c, in.Err))), nil
 	case paused:
-		return d.suspend(c, &in)
+		return suspend(add, b, c, &in), nil
 	case in.Stop: // also when a hook has made a result of the error
-		if err := d.stopWork(c, &in); err != nil {
-			return err
-		}
+		add = stopWork(add, b, c, &in)
 	}
+	e, limit := ending{outcome: task.OutcomeError, delta: in.Delta, actions: in.Actions}, b.Limits.Result()
 	switch {
-	case in.Rejected:
-		return d.finish(c, task.OutcomeRejected, nil, in.Err.Error(), in.Delta)
 	case in.Err != nil:
-		return d.finish(c, task.OutcomeError, nil, in.Err.Error(), in.Delta)
-	}
-	if tooMuch != "" {
-		return d.finish(c, task.OutcomeError, nil, "the call has run, but "+tooMuch, nil)
-	}
-	if limit := d.rules.Limits.Result(); len(in.Result) > limit {
-		return d.finish(c, task.OutcomeError, nil, fmt.Sprintf("the result of %s has %d bytes; at most %d are allowed: stream it", c.Tool, len(in.Result), limit), in.Delta)
+		if e.problem = in.Err.Error(); in.Rejected {
+			e.outcome = task.OutcomeRejected
+		}
+		return finish(add, b, c, e), nil
+	case tooMuch != "":
+		e.problem = "the call has run, but " + tooMuch
+		return finish(add, b, c, e), nil
+	case len(in.Result) > limit:
+		e.problem = fmt.Sprintf("the result of %s has %d bytes; at most %d are allowed: stream it", c.Tool, len(in.Result), limit)
+		return finish(add, b, c, e), nil
 	}
 	for _, id := range unmarked {
-		d.artifact(&event.ArtifactUpdate{ID: id, Parts: json.RawMessage(event.Closing), Append: true, Last: true})
+		add.artifact(b, &event.ArtifactUpdate{ID: id, Parts: json.RawMessage(event.Closing), Append: true, Last: true})
 	}
 	switch {
 	case decodeActions(in.Actions).WithholdResult:
 	case in.Chunks == 0 || in.Replace:
 		parts := in.Parts
 		if parts == nil {
-			parts = event.ResultParts(in.Result, d.rules.Limits.Result(), d.rules.Presenter.Imitates)
+			parts = event.ResultParts(in.Result, limit, b.Presenter.Imitates)
 		}
-		d.artifact(&event.ArtifactUpdate{ID: c.ID, Name: c.Tool, Parts: parts, Last: true})
+		add.artifact(b, &event.ArtifactUpdate{ID: c.ID, Name: c.Tool, Parts: parts, Last: true})
 	case whole != nil:
-		d.artifact(&event.ArtifactUpdate{ID: c.ID, Name: c.Tool, Parts: whole, Last: true})
+		add.artifact(b, &event.ArtifactUpdate{ID: c.ID, Name: c.Tool, Parts: whole, Last: true})
 	}
-	return d.finish(c, task.OutcomeOK, in.Result, "", in.Delta)
+	e.outcome, e.result = task.OutcomeOK, in.Result
+	return finish(add, b, c, e), nil
 }
 
-// whole returns the text of all chunks as the part that replaces them. It returns nil if the
+// wholeText returns the text of all chunks as the part that replaces them. It returns nil if the
 // chunks remain: no replacement is wanted, there is only a single chunk, still unwritten, or
 // the text does not fit into an event.
-func (d *Draft) whole(in *RunEnded) json.RawMessage {
+func wholeText(b basis, in *RunEnded) json.RawMessage {
 	if in.Whole == "" || in.Replace {
 		return nil
 	}
@@ -130,92 +130,86 @@ func (d *Draft) whole(in *RunEnded) json.RawMessage {
 		return nil
 	}
 	part := event.TextPart(in.Whole)
-	if len(part) > d.rules.Limits.Result() {
+	if len(part) > b.Limits.Result() {
 		return nil
 	}
 	return part
 }
 
-// chunks adds the last chunks of a run. The last chunk of each artifact in complete is marked
+// addChunks adds the last chunks of a run. The last chunk of each artifact in complete is marked
 // as such, if it is among them; chunks returns the ids of the other artifacts.
-func (d *Draft) chunks(chunks []output.RunEvent, complete []string) (unmarked []string) {
-	chunks = d.f.Publishable(slices.Clone(chunks)) // they are put again if the batch conflicts
+func addChunks(add additions, b basis, chunks []output.RunEvent, complete []string) (_ additions, unmarked []string) {
+	chunks = b.Publishable(slices.Clone(chunks)) // they are put again if the batch conflicts
 	for i := len(chunks) - 1; i >= 0 && len(complete) > 0; i-- {
 		k := &chunks[i]
 		if at := slices.Index(complete, k.Update.ID); at >= 0 {
 			complete = slices.Delete(complete, at, at+1)
 			k.Update.Last = true
-			k.Event.Data = event.EncodeArtifact(d.f.View.IDs(), &k.Update)
+			k.Event.Data = event.EncodeArtifact(b.View.IDs(), &k.Update)
 		}
 	}
-	d.events = slices.Grow(d.events, len(chunks))
+	add.events = slices.Grow(add.events, len(chunks))
 	for i := range chunks {
-		d.events = append(d.events, chunks[i].Event)
+		add.events = append(add.events, chunks[i].Event)
 	}
-	d.f.Publish(chunks)
-	return complete
+	b.Publish(chunks)
+	return add, complete
 }
 
 // suspend parks a call until its questions are answered, its timer fires, or both. All
 // approvals are built before any is written. A question that is still open from before is
 // not asked again; if it has been answered in the meantime, the call continues at once.
-func (d *Draft) suspend(c *fold.Call, in *RunEnded) error {
+func suspend(add additions, b basis, c *fold.Call, in *RunEnded) additions {
 	asks, e := in.Asks, &event.CallSuspended{Call: c.ID, N: c.Suspended + 1, Output: in.Output}
-	fail := func(format string, args ...any) error {
-		if err := d.stopWork(c, in); err != nil {
-			return err
-		}
-		return d.finish(c, task.OutcomeError, nil, fmt.Sprintf(format, args...), nil)
+	fail := func(add additions, err error) additions {
+		add = stopWork(add, b, c, in)
+		return finish(add, b, c, ending{outcome: task.OutcomeError, problem: err.Error(), actions: in.Actions})
 	}
 	if s := in.Suspension; s != nil {
 		e.Again = in.Keeps
 		if s.State != nil {
 			if err := output.CheckState(s.State); err != nil {
-				return fail("the call cannot be suspended: %v", err)
+				return fail(add, fmt.Errorf("the call cannot be suspended: %w", err))
 			}
 		}
 		e.State = s.State
 		if !s.Wake.IsZero() {
-			wake := d.possible(s.Wake)
+			wake := possible(b, s.Wake)
 			e.Wake = &wake
 		}
-		e.Watch, e.Waits = s.Watch && e.Wake != nil, d.shownWaits(c, s.Waits)
+		e.Watch, e.Waits = s.Watch && e.Wake != nil, shownWaits(b, c, s.Waits)
 		if len(asks) == 0 {
 			var err error
 			if asks, err = suspensionAsks(s); err != nil {
-				return fail("%v", err)
+				return fail(add, err)
 			}
 		}
 	}
-	if err := d.closeHeld(c); err != nil {
-		return err
-	}
+	add = withdraw(add, b, c.Held, notHeld)
 	if len(asks) == 0 && e.Wake == nil {
-		return fail("the tool suspended its call without a question and without a time to wake it")
+		return fail(add, errors.New("the tool suspended its call without a question and without a time to wake it"))
 	}
-	made, err := d.asks(c, in.Entry, asks)
+	made, err := toolApprovals(b, c, in.Entry, asks)
 	if err != nil {
-		return fail("%v", err)
+		return fail(add, err)
 	}
-	kept, err := d.reuse(c, asks, made)
-	if err != nil {
-		return err
-	}
-	if err := d.allFit(made, kept); err != nil {
-		return fail("%v", err)
+	add, kept := reuse(add, b, c, asks, made)
+	if err := allFit(b, made, kept); err != nil {
+		return fail(add, err)
 	}
 	for i, a := range made {
 		if kept[i] != nil {
 			a = &kept[i].Approval
-		} else if err := d.ask(a); err != nil {
-			return err
+		} else {
+			add = ask(add, b, a)
 		}
 		e.Asks = append(e.Asks, event.SuspendedAsk{Ask: asks[i].ID, Approval: a.ID})
 	}
 	if e.Wake != nil {
-		d.due = append(d.due, timer(c.ID, *e.Wake, e.Watch))
+		add.due = append(add.due, timer(c.ID, *e.Wake, e.Watch))
 	}
-	return d.add(event.KindSuspended, e)
+	add.event(b, event.KindSuspended, e)
+	return add
 }
 
 // LateResult is the [Input] with a result that arrived after its turn had abandoned the
@@ -232,16 +226,14 @@ type LateResult struct {
 	Stop json.RawMessage
 }
 
-func (in LateResult) put(d *Draft) error {
-	c := d.f.Call(in.Entry.Call)
+func (in LateResult) put(add additions, b basis) (additions, error) {
+	c := b.Call(in.Entry.Call)
 	if c == nil {
-		return ErrNoChange // its start was never durable
+		return add, ErrNoChange // its start was never durable
 	}
-	d.quiet = true
-	if in.Stop != nil && d.f.Header.Phase == store.Final {
-		if err := d.stopChild(c, ChildCancel{State: in.Stop}); err != nil {
-			return err
-		}
+	add.quiet = true
+	if in.Stop != nil && b.Header.Phase == store.Final {
+		add = stopChild(add, b, c, ChildCancel{State: in.Stop})
 	}
 	e := &event.CallLate{Call: c.ID, Result: in.Result}
 	if in.Err != nil {
@@ -251,14 +243,13 @@ func (in LateResult) put(d *Draft) error {
 		}
 		e.Error = visible.Shorten(says, fold.MaxProblem)
 	}
-	if len(e.Result) > min(d.room(), d.rules.Limits.Result()) {
+	if len(e.Result) > min(logRoom(b), b.Limits.Result()) {
 		e.Error = fmt.Sprintf("the result of %d bytes does not fit into the task's log", len(e.Result))
 		e.Result = nil
 	}
-	if err := d.add(event.KindLate, e); err != nil {
-		return err
-	}
-	return d.record(approval.Audit{What: approval.AuditLate, Call: c.ID, Tool: c.Tool, Reason: d.auditedWhy(c, task.OutcomeError, e.Error), Attempt: in.Entry.Attempt})
+	add.event(b, event.KindLate, e)
+	add.record(b, approval.Audit{What: approval.AuditLate, Call: c.ID, Tool: c.Tool, Reason: auditedWhy(b, c, task.OutcomeError, "" /* gate */, e.Error), Attempt: in.Entry.Attempt})
+	return add, nil
 }
 
 // maxActions bounds the actions of a call, in bytes.

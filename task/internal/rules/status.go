@@ -10,69 +10,66 @@ import (
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/internal/event"
+	"a2a-server/task/internal/fold"
 	"a2a-server/task/internal/view"
 )
 
-// task adds the first public event.
-func (d *Draft) task(state a2a.TaskState) error {
-	if err := d.enter(state); err != nil {
-		return err
-	}
-	start := len(d.buf)
-	metadata := d.rules.metadata()
-	d.buf = event.AppendTask(d.buf, d.f.View.IDs(), state, d.now(), metadata)
-	d.public(event.KindTask, start)
-	d.f.View.Begin(&event.StatusUpdate{State: state, At: d.now(), Metadata: metadata})
-	return nil
+// begin adds the first public event.
+func begin(add additions, b basis, state a2a.TaskState) additions {
+	add = move(add, b, state)
+	start := len(add.buf)
+	metadata := b.metadata()
+	add.buf = event.AppendTask(add.buf, b.View.IDs(), state, b.millis(), metadata)
+	add.public(b, event.KindTask, start)
+	b.View.Begin(&event.StatusUpdate{State: state, At: b.millis(), Metadata: metadata})
+	return add
 }
 
 // say adds a status update. message may be nil.
-func (d *Draft) say(state a2a.TaskState, message *a2a.Message) error {
-	return d.publish(state, question{whole: message}, nil /* own */)
+func say(add additions, b basis, state a2a.TaskState, message *a2a.Message) additions {
+	return publish(add, b, state, question{whole: message}, nil /* own */)
 }
 
 // publish adds a status update with a message, in both forms if they differ, and with metadata in addition to
 // that of all updates. There may be neither.
-func (d *Draft) publish(state a2a.TaskState, q question, own map[string]any) error {
-	if err := d.enter(state); err != nil {
-		return err
-	}
-	whole, err := d.encode(q.whole)
+func publish(add additions, b basis, state a2a.TaskState, q question, own map[string]any) additions {
+	add = move(add, b, state)
+	whole, err := encodeStatus(b.Fold, q.whole)
 	if err != nil {
-		return err
+		return add.failed(err)
 	}
-	masked, err := d.encode(q.masked)
+	masked, err := encodeStatus(b.Fold, q.masked)
 	if err != nil {
-		return err
+		return add.failed(err)
 	}
-	metadata := d.rules.metadata()
+	metadata := b.metadata()
 	if len(own) > 0 {
 		raw, err := json.Marshal(own)
 		if err != nil {
-			return fmt.Errorf("encode status metadata: %w", err)
+			return add.failed(fmt.Errorf("encode status metadata: %w", err))
 		}
 		metadata = view.MergeMetadata(raw, metadata)
 	}
 	form := func(dst []byte, raw json.RawMessage) []byte {
-		return event.AppendStatusUpdate(dst, d.f.View.IDs(), state, d.now(), raw, metadata)
+		return event.AppendStatusUpdate(dst, b.View.IDs(), state, b.millis(), raw, metadata)
 	}
-	start, kind := len(d.buf), event.KindStatus
+	start, kind := len(add.buf), event.KindStatus
 	if masked == nil {
-		d.buf = form(d.buf, whole)
+		add.buf = form(add.buf, whole)
 	} else {
-		d.buf, kind = event.AppendForms(d.buf, event.Forms{Whole: form(nil, whole), Masked: form(nil, masked)}), event.KindMasked
+		add.buf, kind = event.AppendForms(add.buf, event.Forms{Whole: form(nil, whole), Masked: form(nil, masked)}), event.KindMasked
 	}
-	d.public(kind, start)
-	d.f.View.SetStatus(state, d.now(), whole, masked, metadata)
-	return nil
+	add.public(b, kind, start)
+	b.View.SetStatus(state, b.millis(), whole, masked, metadata)
+	return add
 }
 
-// encode returns a message of the task as JSON; nil: there is none.
-func (d *Draft) encode(m *a2a.Message) (json.RawMessage, error) {
+// encodeStatus returns a message of the task as JSON; nil: there is none.
+func encodeStatus(f *fold.Fold, m *a2a.Message) (json.RawMessage, error) {
 	if m == nil {
 		return nil, nil
 	}
-	m.TaskID, m.ContextID = a2a.TaskID(d.f.View.IDs().Task), d.f.View.IDs().Context
+	m.TaskID, m.ContextID = a2a.TaskID(f.View.IDs().Task), f.View.IDs().Context
 	raw, err := event.EncodeMessage(m)
 	if err != nil {
 		return nil, fmt.Errorf("encode status message: %w", err)
@@ -80,67 +77,63 @@ func (d *Draft) encode(m *a2a.Message) (json.RawMessage, error) {
 	return raw, nil
 }
 
-// enter moves the task to a state, if the table allows it.
-func (d *Draft) enter(state a2a.TaskState) error {
+// move moves the task to a state, if the table allows it.
+func move(add additions, b basis, state a2a.TaskState) additions {
 	to, err := task.StateOf(state)
 	if err != nil {
-		return err
+		return add.failed(err)
 	}
-	if from := d.f.Header.State; !task.MayMove(from, to) {
-		return fmt.Errorf("task %s cannot go from %s to %s", d.f.Header.Task, task.StateName(from), state)
+	if from := b.Header.State; !task.MayMove(from, to) {
+		return add.failed(fmt.Errorf("task %s cannot go from %s to %s", b.Header.Task, task.StateName(from), state))
 	}
-	d.f.Header.State, d.f.Header.StatusTime = to, d.now()
-	d.status = store.Status{State: to, Time: d.now()}
-	return nil
+	b.Header.State, b.Header.StatusTime = to, b.millis()
+	add.moved = true
+	return add
 }
 
-// end ends the task. state must be terminal.
-func (d *Draft) end(state a2a.TaskState, message *a2a.Message) error {
+// endTask ends the task. state must be terminal.
+func endTask(add additions, b basis, state a2a.TaskState, message *a2a.Message) additions {
 	if !state.Terminal() {
-		return fmt.Errorf("task %s cannot end in %s, which is not a final state", d.f.Header.Task, state)
+		return add.failed(fmt.Errorf("task %s cannot end in %s, which is not a final state", b.Header.Task, state))
 	}
-	d.phase = store.Final
-	return d.say(state, message)
+	add.phase = store.Final
+	return say(add, b, state, message)
 }
 
-// GoLive makes the draft leave the task live, unless it already sets a phase. If the task
-// was waiting for input, its status becomes working, unless it still does.
-func (d *Draft) GoLive() error {
-	if d.phase != 0 {
-		return nil
+func goLive(add additions, b basis) additions {
+	if add.phase != 0 {
+		return add
 	}
-	d.phase = store.Live
-	if s := d.f.Header.State; s != task.StateSubmitted && s != task.StateWorking && !d.f.WaitsMeanwhile() || d.f.SaysItWaited() {
-		return d.say(a2a.TaskStateWorking, nil)
+	add.phase = store.Live
+	if s := b.Header.State; s != task.StateSubmitted && s != task.StateWorking && !b.WaitsMeanwhile() || b.SaysItWaited() {
+		return say(add, b, a2a.TaskStateWorking, nil)
 	}
-	return nil
+	return add
 }
 
-// KeepLive says that a live task which was waiting for input works, if the draft resolves
-// something that it waited for: its turn continues from there.
-func (d *Draft) KeepLive() error {
-	if d.phase != 0 || d.f.Header.Phase != store.Live || len(d.resolved) == 0 || !d.f.SaysItWaits() && !d.f.SaysItWaited() {
-		return nil
+func keepLive(add additions, b basis) additions {
+	if add.phase != 0 || b.Header.Phase != store.Live || len(add.resolved) == 0 || !b.SaysItWaits() && !b.SaysItWaited() {
+		return add
 	}
-	return d.say(a2a.TaskStateWorking, nil)
+	return say(add, b, a2a.TaskStateWorking, nil)
 }
 
-// SayWorking sets the state to working, if the draft is not empty or the task is new, and the
-// task has another state; and while the planner waits for the operator, it says so.
-func (d *Draft) SayWorking() error {
-	if !d.at.Held.IsZero() && d.phase != store.Final {
-		return d.sayHeld()
+func sayWorking(add additions, b basis) additions {
+	switch state := b.Header.State; {
+	case add.phase == store.Final, b.Held.IsZero() && add.blank() && state != task.StateSubmitted:
+		return add
+	case !b.Held.IsZero():
+		return sayHeld(add, b)
+	case state == task.StateWorking && !b.SaysItWaited():
+		return add
 	}
-	state := d.f.Header.State
-	if d.Empty() && state != task.StateSubmitted || d.phase == store.Final || state == task.StateWorking && !d.f.SaysItWaited() {
-		return nil
-	}
-	return d.say(a2a.TaskStateWorking, nil)
+	return say(add, b, a2a.TaskStateWorking, nil)
 }
 
 // fault records why the task cannot continue.
-func (d *Draft) fault(why string) error {
-	return d.add(event.KindFailed, &event.TurnFailed{Error: why})
+func fault(add additions, b basis, why string) additions {
+	add.event(b, event.KindFailed, &event.TurnFailed{Error: why})
+	return add
 }
 
 // Queued is the [Input] that says that a live task has been waiting for its turn, so that
@@ -154,33 +147,33 @@ const queuedText = "The task waits for its turn: the server is running as many t
 // queuedRoom is how many bytes of the log that status takes at most.
 const queuedRoom = 2 << 10
 
-func (Queued) put(d *Draft) error {
-	if d.f.Header.Phase != store.Live {
-		return ErrNoChange
+func (Queued) put(add additions, b basis) (additions, error) {
+	if b.Header.Phase != store.Live {
+		return add, ErrNoChange
 	}
-	pending, room := d.f.Pending(), queuedRoom
+	pending, room := b.Pending(), queuedRoom
 	if len(pending) > 0 {
-		room += d.rules.Limits.Event
+		room += b.Limits.Event
 	}
-	if d.openRoom() < room {
-		return ErrNoChange
+	if openRoom(b) < room {
+		return add, ErrNoChange
 	}
-	switch d.f.Header.State { //nolint:exhaustive // the others do not wait for a turn
+	switch b.Header.State { //nolint:exhaustive // the others do not wait for a turn
 	case task.StateSubmitted:
-		return d.tell(a2a.TaskStateSubmitted, pending, queuedText)
+		return tell(add, b, a2a.TaskStateSubmitted, pending, queuedText), nil
 	case task.StateWorking:
-		return d.tell(a2a.TaskStateWorking, pending, queuedText)
+		return tell(add, b, a2a.TaskStateWorking, pending, queuedText), nil
 	}
-	return ErrNoChange
+	return add, ErrNoChange
 }
 
 // heldText begins the status of a task whose planner waits for the operator of a restored store.
 const heldText = "The server was restored from a backup of "
 
 // sayHeld says, once, that the planner waits for the operator.
-func (d *Draft) sayHeld() error {
-	if d.f.View.Says(heldText) || d.openRoom() < queuedRoom {
-		return nil
+func sayHeld(add additions, b basis) additions {
+	if b.View.Says(heldText) || openRoom(b) < queuedRoom {
+		return add
 	}
-	return d.say(a2a.TaskStateWorking, d.rules.message(heldText+d.at.Held.UTC().Format(time.RFC3339)+" and waits for its operator: a2a-server store resume."))
+	return say(add, b, a2a.TaskStateWorking, b.message(heldText+b.Held.UTC().Format(time.RFC3339)+" and waits for its operator: a2a-server store resume."))
 }

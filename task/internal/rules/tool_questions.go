@@ -92,9 +92,9 @@ func askOf(c *fold.Call, q ToolQuestion) (*approval.Approval, error) {
 	return a, nil
 }
 
-// asks builds the approvals for the questions of a run, bound to the call that ran, without
+// toolApprovals builds the approvals for the questions of a run, bound to the call that ran, without
 // writing any.
-func (d *Draft) asks(c *fold.Call, e *Execution, asks []ToolQuestion) ([]*approval.Approval, error) {
+func toolApprovals(b basis, c *fold.Call, e *Execution, asks []ToolQuestion) ([]*approval.Approval, error) {
 	x := examined{checked: e.checked}
 	var err error
 	if x.args, err = tool.DecodeArgs(x.raw); err != nil { // the tool may have modified its arguments
@@ -106,8 +106,8 @@ func (d *Draft) asks(c *fold.Call, e *Execution, asks []ToolQuestion) ([]*approv
 		if err != nil {
 			return nil, err
 		}
-		a.Terms = d.askTerms(c, &x, &q.Question)
-		if err := d.fill(c, &x, a); err != nil {
+		a.Terms = askTerms(b, c, &x, &q.Question)
+		if err := fill(b, c, &x, a); err != nil {
 			return nil, err
 		}
 		made = append(made, a)
@@ -117,14 +117,14 @@ func (d *Draft) asks(c *fold.Call, e *Execution, asks []ToolQuestion) ([]*approv
 
 // allFit numbers the new approvals in made, those without a kept approval, and returns an
 // error if any of them could not be shown.
-func (d *Draft) allFit(made []*approval.Approval, kept []*fold.Approval) error {
+func allFit(b basis, made []*approval.Approval, kept []*fold.Approval) error {
 	var fresh []*approval.Approval
 	for i, a := range made {
 		if kept[i] != nil {
 			continue
 		}
-		d.number(a, len(fresh))
-		if err := d.fits(a, fresh...); err != nil {
+		number(b, a, len(fresh))
+		if err := fits(b, a, fresh...); err != nil {
 			return err
 		}
 		fresh = append(fresh, a)
@@ -136,22 +136,20 @@ func (d *Draft) allFit(made []*approval.Approval, kept []*fold.Approval) error {
 // their approvals remain, so that no person is asked twice. It returns these approvals, with
 // nil for a new question, and supersedes pending approvals whose question is dropped or
 // changed.
-func (d *Draft) reuse(c *fold.Call, asks []ToolQuestion, asked []*approval.Approval) ([]*fold.Approval, error) {
+func reuse(add additions, b basis, c *fold.Call, asks []ToolQuestion, asked []*approval.Approval) (additions, []*fold.Approval) {
 	kept := make([]*fold.Approval, len(asks))
 	stays := map[string]bool{}
 	for i, q := range asks {
-		if a := d.f.Open(c, q.ID); a != nil && sameQuestion(&a.Approval, asked[i]) {
+		if a := b.Open(c, q.ID); a != nil && sameQuestion(&a.Approval, asked[i]) {
 			kept[i], stays[a.ID] = a, true
 		}
 	}
 	for _, o := range c.Open {
-		if a := d.f.Approval(o.Approval); a != nil && a.State == approval.Pending && !stays[a.ID] {
-			if err := d.supersede(a, "the tool does not ask this any longer"); err != nil {
-				return nil, err
-			}
+		if a := b.Approval(o.Approval); a != nil && a.State == approval.Pending && !stays[a.ID] {
+			add = supersede(add, b, a, "the tool does not ask this any longer")
 		}
 	}
-	return kept, nil
+	return add, kept
 }
 
 // sameQuestion reports whether two questions of a call show the same and are bound to the same, so that

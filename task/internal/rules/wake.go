@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"errors"
 	"time"
 
 	"a2a-server/store"
@@ -9,26 +8,21 @@ import (
 	"a2a-server/task/internal/fold"
 )
 
-// ErrNotYet means that a due row cannot be processed now, and stays: another instance has to
-// process it, or the clock was set back.
-var ErrNotYet = errors.New("it is not due yet")
-
 // Wake is the [Input] of a due row of kind [task.DueWake]: the end of a planner's wait, of a
 // suspension, or of the pause before a call is retried. While a restored store waits for its operator,
 // only calls continue that need a person's decision to run, those that were planned before.
 type Wake struct{ Row store.Due }
 
-func (in Wake) put(d *Draft) error {
+func (in Wake) put(add additions, b basis) (additions, error) {
 	key := string(in.Row.Key)
-	s := d.f.Step()
+	s := b.Step()
 	if s == nil {
-		return d.drop(in.Row)
+		return drop(add, in.Row), nil
 	}
 	if s.Until != nil && !s.Done && key == string(stepKey(s.Step)) {
-		if err := d.drop(in.Row); err != nil {
-			return err
-		}
-		return d.add(event.KindElapsed, &event.WaitElapsed{Step: s.Step})
+		add = drop(add, in.Row)
+		add.event(b, event.KindElapsed, &event.WaitElapsed{Step: s.Step})
+		return add, nil
 	}
 	for _, c := range s.Progress {
 		mine := key == c.ID && c.State == fold.CallWaiting && at(c.Wake, in.Row.Time) ||
@@ -36,19 +30,19 @@ func (in Wake) put(d *Draft) error {
 		if !mine {
 			continue
 		}
-		if d.at.Now.Before(in.Row.Time.Time()) || !d.at.Held.IsZero() && !c.Restored {
-			return ErrNotYet
+		if b.Now.Before(in.Row.Time.Time()) || !b.Held.IsZero() && !c.Restored {
+			return add, ErrNotYet
 		}
-		if d.waits(c) {
-			return d.drop(in.Row) // the next try of a call that cannot be entered checks it
+		if waits(b, c) {
+			return drop(add, in.Row), nil // the next try of a call that cannot be entered checks it
 		}
-		if d.f.Header.Phase == store.Live {
-			return ErrNotYet // its turn continues, and removes the row in the same batch
+		if b.Header.Phase == store.Live {
+			return add, ErrNotYet // its turn continues, and removes the row in the same batch
 		}
-		d.force = true
-		return nil
+		add.force = true
+		return add, nil
 	}
-	return d.drop(in.Row) // its purpose is gone
+	return drop(add, in.Row), nil // its purpose is gone
 }
 
 // at reports whether a time is that of a due row.

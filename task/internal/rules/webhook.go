@@ -2,6 +2,7 @@ package rules
 
 import (
 	"errors"
+	"slices"
 
 	"a2a-server/approval"
 	"a2a-server/auth"
@@ -24,55 +25,54 @@ type SetWebhook struct {
 	Replaces, Position uint64
 }
 
-func (in *SetWebhook) put(d *Draft) error {
-	d.quiet = true
-	return d.setWebhook(in, d.f.Header.Seq)
+func (in *SetWebhook) put(add additions, b basis) (additions, error) {
+	add.quiet = true
+	return setWebhook(add, b, in, b.Header.Seq)
 }
 
 // setWebhook sets a webhook that is notified of the events after start, or, if it replaces a
 // webhook, of the events after in.Position.
-func (d *Draft) setWebhook(in *SetWebhook, start uint64) error {
+func setWebhook(add additions, b basis, in *SetWebhook, start uint64) (additions, error) {
 	w := in.Webhook
 	switch {
-	case d.f.Webhook(w.ID) != in.Replaces:
-		return ErrWebhookChanged
+	case b.Webhook(w.ID) != in.Replaces:
+		return add, ErrWebhookChanged
 	case in.Replaces != 0:
 		start = in.Position
-		d.removeWebhookRows(w.ID, in.Replaces)
-	case len(d.f.Webhooks) >= d.rules.Limits.Webhooks:
-		return task.Invalid("pushNotificationConfig", "cannot be added: the task has %d, which is the limit; delete one, or replace it by its id", len(d.f.Webhooks))
+		add = removeWebhookRows(add, w.ID, in.Replaces)
+	case len(b.Webhooks) >= b.Limits.Webhooks:
+		return add, task.Invalid("pushNotificationConfig", "cannot be added: the task has %d, which is the limit; delete one, or replace it by its id", len(b.Webhooks))
 	}
-	w.V, w.N, w.Start, w.Set = task.RowVersion, d.f.WebhooksSet+1, start, d.at.Now
+	w.V, w.N, w.Start, w.Set = task.RowVersion, b.WebhooksSet+1, start, b.Now
 	set := &event.PushSet{ID: w.ID, N: w.N, By: w.By}
-	if fits, err := d.fitsOpen(set); err != nil {
-		return err
+	if fits, err := fitsOpen(b, set); err != nil {
+		return add, err
 	} else if !fits {
-		return task.Invalid("pushNotificationConfig", "cannot be kept: the task's log is full")
+		return add, task.Invalid("pushNotificationConfig", "cannot be kept: the task's log is full")
 	}
-	if err := d.add(event.KindPushSet, set); err != nil {
-		return err
-	}
+	add.event(b, event.KindPushSet, set)
 	webhook, err := task.EncodeRow(task.RowPush, []byte(w.ID), store.Any, &w)
 	if err != nil {
-		return err
+		return add, err
 	}
 	key := task.PushKey(w.ID, w.N)
 	cursor, err := (&task.PushCursor{Seq: start, Epoch: in.Epoch}).Row(key, store.Any)
 	if err != nil {
-		return err
+		return add, err
 	}
-	d.rows = append(d.rows, webhook, cursor)
+	add.rows = append(add.rows, webhook, cursor)
 	if in.Replaces != 0 {
-		d.rows = append(d.rows, task.ReadyRow(key, store.Any, d.now()))
+		add.rows = append(add.rows, task.ReadyRow(key, store.Any, b.millis()))
 	}
-	return nil
+	return add, nil
 }
 
-func (d *Draft) removeWebhookRows(id string, n uint64) {
+func removeWebhookRows(add additions, id string, n uint64) additions {
 	key := task.PushKey(id, n)
-	d.rows = append(d.rows,
+	add.rows = append(add.rows,
 		store.RowChange{Kind: task.RowPushCursor, Key: key, IfRev: store.Any, Delete: true},
 		store.RowChange{Kind: task.RowPushReady, Key: key, IfRev: store.Any, Delete: true})
+	return add
 }
 
 // DeleteWebhook is the [Input] that deletes a webhook of a task. Deleting an unknown webhook
@@ -84,27 +84,38 @@ type DeleteWebhook struct {
 	Overseen bool // by an operator: the audit keeps it
 }
 
-func (in DeleteWebhook) put(d *Draft) error {
-	n := d.f.Webhook(in.ID)
+func (in DeleteWebhook) put(add additions, b basis) (additions, error) {
+	n := b.Webhook(in.ID)
 	if n == 0 || in.N != 0 && in.N != n {
-		return ErrNoChange
+		return add, ErrNoChange
 	}
 	if in.Overseen {
-		if err := d.record(approval.Audit{What: approval.AuditWebhook, Webhook: in.ID, By: in.By}); err != nil {
-			return err
-		}
+		add.record(b, approval.Audit{What: approval.AuditWebhook, Webhook: in.ID, By: in.By})
 	}
-	d.quiet = true
-	d.removeWebhookRows(in.ID, n)
-	d.rows = append(d.rows, store.RowChange{Kind: task.RowPush, Key: []byte(in.ID), IfRev: store.Any, Delete: true})
+	add.quiet = true
+	add = removeWebhookRows(add, in.ID, n)
+	add.rows = append(add.rows, store.RowChange{Kind: task.RowPush, Key: []byte(in.ID), IfRev: store.Any, Delete: true})
 	// The event uses the reserve for decisions only if the log is full, and then holds little
 	// more than the id: nothing can be set again in a full log. The audit then names the
 	// principal, or it is the owner.
 	deleted := &event.PushDeleted{ID: in.ID, By: in.By}
-	if fits, err := d.fitsOpen(deleted); err != nil {
-		return err
+	if fits, err := fitsOpen(b, deleted); err != nil {
+		return add, err
 	} else if !fits {
 		deleted.By = auth.Principal{}
 	}
-	return d.add(event.KindPushDeleted, deleted)
+	add.event(b, event.KindPushDeleted, deleted)
+	return add, nil
+}
+
+// withReady returns the rows of a batch, with the rows that announce it to the webhooks of
+// the task.
+func withReady(b basis, add *additions) []store.RowChange {
+	rows := slices.Clip(add.rows)
+	if add.pushes {
+		for _, w := range b.Webhooks {
+			rows = append(rows, task.ReadyRow(task.PushKey(w.ID, w.N), store.Any, b.millis()))
+		}
+	}
+	return rows
 }
