@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"cmp"
 	"errors"
 	"slices"
 	"time"
@@ -84,8 +83,10 @@ func On(r *Rules, at At, f *fold.Fold, in ...Input) (d *Draft, err error) {
 		if _, settles := i.(Restored); f.Unsettled && !settles {
 			return d, unsettled(f.Header.Task)
 		}
-		d.added, err = i.put(d.added, d.basis)
-		if err = cmp.Or(err, d.added.err); err != nil {
+		if d.added, err = i.put(d.added, d.basis); err == nil {
+			err = d.added.err
+		}
+		if err != nil {
 			return d, err
 		}
 	}

@@ -38,7 +38,7 @@ type Planned struct {
 func (in Planned) put(add additions, b basis) (additions, error) {
 	add = completeSaid(add, b, &in)
 	if in.Err != nil {
-		return plannerFailed(add, b, in.Err), nil
+		return plannerFailed(add, b, in.Err), nil //nolint:nilerr // the error ends the task
 	}
 	return addStep(add, b, in.Step), nil
 }
