@@ -41,7 +41,7 @@ func TestReadConfig(t *testing.T) {
 	pay := functiontool.Must(functiontool.New(functiontool.Config{Name: "pay", Description: "pays"},
 		func(tool.Context, none) (string, error) { return "paid", nil }))
 	var log bytes.Buffer
-	c.Tools, c.Log, c.Settings.Listen = []tool.Toolset{tool.NewToolset("bank", pay)}, zerolog.New(&log), "127.0.0.1:0"
+	c.Tools, c.Log, c.Settings.Listen = []tool.Toolset{tool.NewToolset("bank", pay)}, zerolog.New(zerolog.SyncWriter(&log)), "127.0.0.1:0"
 	s := a2aservertest.New(t, c)
 	asked := s.Send("/pay")
 	if asked.Status.State != a2a.TaskStateInputRequired {
