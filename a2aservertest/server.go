@@ -52,7 +52,7 @@ type Server struct {
 }
 
 // New runs a server with this Config. It is in memory, and has a data folder of the test, unless Config.Store or the
-// setting Data says otherwise; and it has no fixed port. Its clock starts at the current time. It logs to the test,
+// settings Data and Store say otherwise; and it has no fixed port. Its clock starts at the current time. It logs to the test,
 // unless Config.Log is set.
 func New(t testing.TB, c a2aserver.Config) *Server {
 	t.Helper()
@@ -60,8 +60,11 @@ func New(t testing.TB, c a2aserver.Config) *Server {
 	if c.Settings != nil {
 		settings = *c.Settings
 	}
-	if settings.Data == a2aserver.DefaultSettings().Data {
-		settings.Data, settings.Store = t.TempDir(), "memory"
+	if usual := a2aserver.DefaultSettings(); settings.Data == usual.Data {
+		settings.Data = t.TempDir()
+		if settings.Store == usual.Store {
+			settings.Store = "memory"
+		}
 	}
 	s := &Server{t: t, caller: auth.Anonymous(), clock: &clock{now: time.Now().UTC().Truncate(time.Millisecond)}}
 	c.Settings, c.NoListen, c.Now, c.Host = &settings, true, s.clock.Now, s.clock

@@ -467,6 +467,18 @@ func TestAdminSocketOfPrograms(t *testing.T) {
 	}
 }
 
+// Without a socket, as with a store in memory, a reload takes what a start takes.
+func TestReloadWithoutTheSocket(t *testing.T) {
+	t.Parallel()
+	c := withSocket(t, me("approver"))
+	c.Set["store"] = "memory"
+	in := start(t, c)
+	rewrite(t, c.File, "auth: {socket: ["+me("approver")+"]}\ntools: [{command: now, description: says what time it is, run: [date]}]\n"+doorFor(me("approver")))
+	if err := in.server.Reload(); err != nil {
+		t.Errorf("Reload() = %v", err)
+	}
+}
+
 // A user in auth.socket who could not connect is an error of the configuration, and the socket
 // has the mode and the group that let them.
 func TestAdminSocketDoor(t *testing.T) {

@@ -29,12 +29,13 @@ type Operator struct {
 	loaded   *config.Config
 	conf     *config.Config // loaded, with the settings as the program has changed them
 
-	given *a2aserver.Config // by the program
-	own   func() []netip.AddrPort
-	files *tlsfiles.Files // certificates of the ports; nil: no TLS
-	keys  *apikey.Authenticator
-	tools atomic.Pointer[toolset.State] // that are in force; nil until Offer
-	swept sync.Once                     // the data folder, of what earlier configurations have left
+	given     *a2aserver.Config // by the program
+	own       func() []netip.AddrPort
+	files     *tlsfiles.Files // certificates of the ports; nil: no TLS
+	keys      *apikey.Authenticator
+	tools     atomic.Pointer[toolset.State] // that are in force; nil until Offer
+	decidable bool                          // local users decide on the admin socket
+	swept     sync.Once                     // the data folder, of what earlier configurations have left
 }
 
 // Configure returns the Config of a server with a configuration that was loaded from a source. Its log is as the
@@ -86,6 +87,7 @@ func (o *Operator) Parts(c *a2aserver.Config, addresses func() []netip.AddrPort)
 	if p.Admin, err = o.socket(addresses == nil); err != nil {
 		return nil, err
 	}
+	o.decidable = p.Admin != nil
 	if c.Planner == nil && conf.Planner.Kind == "llm" {
 		if p.Planner, err = o.model(); err != nil {
 			return nil, err
@@ -124,8 +126,10 @@ func (o *Operator) Reload() (*a2aserver.Offer, []string, error) {
 			return nil, nil, err
 		}
 	}
-	if err := checkPrograms(o.conf, conf, os.Geteuid()); err != nil {
-		return nil, nil, err
+	if o.decidable {
+		if err := checkPrograms(o.conf, conf, os.Geteuid()); err != nil {
+			return nil, nil, err
+		}
 	}
 	offer, err := o.offer(conf)
 	return offer, restart, err
