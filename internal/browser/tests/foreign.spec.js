@@ -239,8 +239,8 @@ test('a press while the script of the page is on its way decides nothing', async
   let come;
   const held = new Promise((done) => { come = done; });
   await page.route('**/app.js', async (route) => { await held; await route.continue(); });
-  await page.mouse.click(...cancel);
-  await page.waitForTimeout(400);
+  await Promise.all([page.waitForRequest('**/app.js'), page.mouse.click(...cancel)]);
+  await page.getByRole('button', { name: 'Cancel this call' }).waitFor();
   const press = page.mouse.click(...cancel);
   await page.waitForTimeout(1500);
   expect(await state(server, one)).toBe('pending');
