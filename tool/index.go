@@ -8,7 +8,7 @@ import (
 
 // index is a registry's view of a slice of a toolset.
 type index struct {
-	id     uint64 // unique in the registry, from 1; 0 has no tools
+	id     uint64 // unique in the registry
 	found  []found
 	byName map[string]*found
 	twice  map[string]bool // names that several tools have; usually nil

@@ -26,7 +26,7 @@ func (m Member) Name() string { return m.member.name }
 // it returns nil and an error. It leaves out tools with a bad schema, and tools that share a
 // name: it then returns the rest, which is not nil, and an error.
 func (m Member) Entries(ctx agent.ReadonlyContext) ([]*Registered, error) {
-	i, err := m.registry.index(m.member, ctx)
+	i, err := m.registry.ask(m.member, ctx)
 	if err != nil {
 		return nil, err
 	}

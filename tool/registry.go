@@ -30,32 +30,21 @@ type Registered struct {
 // Registry holds all the tools of an agent, from several toolsets. It is safe for concurrent
 // use.
 //
-// A toolset from [NewToolset], with or without confirmations added, is resolved once. Any
-// other is called each time, because its tools may depend on the caller; as long as it returns
-// the same slice, the tools resolved from it are reused, and definitions that it returns
-// unchanged are not compiled again.
+// A toolset is called each time, because its tools may depend on the caller; as long as it returns
+// the same slice, the tools resolved from it are reused, and definitions that it returns unchanged
+// are not compiled again. So a toolset from [NewToolset] is resolved once.
 type Registry struct {
 	sets        []*member
-	static      map[string]*found // tools of static toolsets, by name
 	definitions *definitions
-	lists       cache[string, *list] // by the indexes of the dynamic toolsets
+	lists       cache[string, *list] // by their indexes
 	indexes     atomic.Uint64        // made so far
-	// dynamic reports whether any toolset has to be called each time. If not, Tools
-	// returns all and allErr to every caller.
-	dynamic bool
-	all     *list
-	allErr  error
 }
 
 // member is a toolset in a registry.
 type member struct {
 	set   Toolset
 	name  string
-	cache cache[sliceKey, *index] // of a dynamic toolset
-	// Of a static toolset:
-	static bool
-	index  *index
-	err    error
+	cache cache[sliceKey, *index]
 }
 
 // list is the result of [Registry.Tools] if every toolset answers.
@@ -67,69 +56,46 @@ type list struct {
 // NewRegistry returns a registry of the tools of sets, in this order. If something is
 // wrong with a set, Tools and Lookup return an error. NewRegistry panics if a set is nil.
 func NewRegistry(sets ...Toolset) *Registry {
-	r := &Registry{static: map[string]*found{}, definitions: &definitions{}}
+	r := &Registry{definitions: &definitions{}}
 	for i, s := range sets {
 		if s == nil {
 			panic(fmt.Sprintf("tool.NewRegistry: toolset %d is nil", i))
 		}
-		m := &member{set: s, name: s.Name(), static: isStatic(s)}
-		r.sets = append(r.sets, m)
-		if !m.static {
-			r.dynamic = true
-			continue
-		}
-		if m.index, m.err = r.ask(m, nil); m.err != nil {
-			continue
-		}
-		for i := range m.index.found {
-			f := &m.index.found[i]
-			_, _ = f.resolve(r.definitions) // Lookup and Tools return the error
-			if first := r.static[f.name]; first != nil {
-				first.err = collision(first, f)
-				continue
-			}
-			r.static[f.name] = f
-		}
-	}
-	if !r.dynamic {
-		r.all, r.allErr = r.list(nil)
+		r.sets = append(r.sets, &member{set: s, name: s.Name()})
 	}
 	return r
 }
 
 // Dynamic reports whether there may be more tools than Tools returns without a context,
-// because a toolset has to be called each time.
-func (r *Registry) Dynamic() bool { return r.dynamic }
+// because the tools of a toolset may depend on the caller.
+func (r *Registry) Dynamic() bool {
+	return slices.ContainsFunc(r.sets, func(m *member) bool { return !isStatic(m.set) })
+}
 
 // Tools returns the tools that ctx may use, in the order of the toolsets. If two tools
 // have the same name, it returns an error that names both toolsets, and no tools. It
 // leaves out a toolset that fails or panics, and a tool with a bad schema: it then
 // returns the other tools, which can be used, together with an error. The slice may be
 // shared and must not be changed; appending to it is fine.
-func (r *Registry) Tools(ctx agent.ReadonlyContext) ([]Tool, error) {
-	all, err := r.all, r.allErr
-	if r.dynamic {
-		all, err = r.list(ctx)
-	}
-	if err == nil {
-		err = all.err
-	} else if all.err != nil {
-		err = errors.Join(err, all.err)
-	}
-	return all.tools, err
+func (r *Registry) Tools(ctx agent.ReadonlyContext) ([]Tool, error) { return r.list(ctx, r.sets) }
+
+// Static returns the tools of the toolsets whose tools do not depend on the caller. The error has
+// their problems, and stays the same.
+func (r *Registry) Static() ([]Tool, error) {
+	return r.list(nil, slices.DeleteFunc(slices.Clone(r.sets), func(m *member) bool { return !isStatic(m.set) }))
 }
 
-// list returns the tools of the toolsets that answer, and the errors of the rest.
-func (r *Registry) list(ctx agent.ReadonlyContext) (*list, error) {
+// list returns the tools of sets.
+func (r *Registry) list(ctx agent.ReadonlyContext, sets []*member) ([]Tool, error) {
 	var errs []error
 	var known [8]*index
 	var buffer [64]byte
 	indexes, key := known[:0], buffer[:0]
-	for _, m := range r.sets {
-		i, err := r.index(m, ctx)
+	for _, m := range sets {
+		i, err := r.ask(m, ctx)
 		if err != nil {
 			errs = append(errs, err)
-			i = &index{}
+			continue
 		}
 		indexes = append(indexes, i)
 		key = binary.AppendUvarint(key, i.id)
@@ -139,7 +105,10 @@ func (r *Registry) list(ctx agent.ReadonlyContext) (*list, error) {
 		all = r.join(indexes)
 		all = r.lists.store(string(key), len(all.tools), all)
 	}
-	return all, errors.Join(errs...)
+	if len(errs) == 0 {
+		return all.tools, all.err
+	}
+	return all.tools, errors.Join(append(errs, all.err)...)
 }
 
 // join returns the tools of all indexes.
@@ -169,17 +138,12 @@ func (r *Registry) join(indexes []*index) *list {
 // share the name, or its schema is invalid, the error names the toolsets. A toolset that fails
 // causes an error only if no other has the tool.
 func (r *Registry) Lookup(ctx agent.ReadonlyContext, name string) (*Registered, error) {
-	hit := r.static[name]
-	if hit != nil && (hit.err != nil || !r.dynamic) {
-		return hit.entry, hit.err
-	}
+	var hit *found
 	var errs []error
 	for _, m := range r.sets {
-		i, err := r.index(m, ctx)
+		i, err := r.ask(m, ctx)
 		if err != nil {
 			errs = append(errs, err)
-		}
-		if m.static || i == nil {
 			continue
 		}
 		f := i.byName[name]
@@ -202,14 +166,6 @@ func (r *Registry) Lookup(ctx agent.ReadonlyContext, name string) (*Registered, 
 	return hit.resolve(r.definitions)
 }
 
-// index returns the tools that m has for ctx.
-func (r *Registry) index(m *member, ctx agent.ReadonlyContext) (*index, error) {
-	if m.static {
-		return m.index, m.err
-	}
-	return r.ask(m, ctx)
-}
-
 // ask calls the toolset. A panic in it, or in a tool's Name, is an error; so is a tool
 // without a name.
 func (r *Registry) ask(m *member, ctx agent.ReadonlyContext) (_ *index, err error) {
@@ -227,22 +183,4 @@ func (r *Registry) ask(m *member, ctx agent.ReadonlyContext) (_ *index, err erro
 	}
 	i.id = r.indexes.Add(1)
 	return m.cache.store(keyOf(tools), len(tools), i), nil
-}
-
-// Static returns the tools that do not depend on anything: the tools of toolsets that are
-// resolved once. The error has their problems, and stays the same.
-func (r *Registry) Static() ([]Tool, error) {
-	var known []*index
-	var errs []error
-	for _, m := range r.sets {
-		switch {
-		case !m.static:
-		case m.err != nil:
-			errs = append(errs, m.err)
-		default:
-			known = append(known, m.index)
-		}
-	}
-	all := r.join(known)
-	return all.tools, errors.Join(append(errs, all.err)...)
 }

@@ -33,7 +33,7 @@ func invalid(value any, err error) *InvalidError {
 		return cmp.Or(cmp.Compare(a.Pointer, b.Pointer), cmp.Compare(a.Message, b.Message))
 	})
 	all = slices.Compact(all)
-	return &InvalidError{Violations: all[:min(len(all), MaxViolations)]}
+	return &InvalidError{Violations: all[:min(len(all), maxViolations)]}
 }
 
 // mend corrects the location of a name that is not allowed: the library returns a slice
@@ -184,13 +184,13 @@ type Violation struct {
 }
 
 // InvalidError lists the violations of a value from outside. It has at least one, and at most
-// [MaxViolations].
+// [maxViolations].
 type InvalidError struct {
 	Violations []Violation
 }
 
-// MaxViolations is how many violations an [InvalidError] lists. There may be more.
-const MaxViolations = 32
+// maxViolations is how many violations an [InvalidError] lists. There may be more.
+const maxViolations = 32
 
 // Error implements error.
 func (e *InvalidError) Error() string {

@@ -13,15 +13,16 @@ import (
 type ConfirmationOption func(*confirmation)
 
 type confirmation struct {
-	all      bool
-	names    []string
+	names    []string // that there have to be
 	matching []func(name string) bool
 	gates    []GateFunc
 	hints    []HintFunc
 }
 
 // ConfirmAll gates every call of every tool. It is the default of WithConfirmation.
-func ConfirmAll() ConfirmationOption { return func(c *confirmation) { c.all = true } }
+func ConfirmAll() ConfirmationOption {
+	return ConfirmMatching(func(string) bool { return true })
+}
 
 // ConfirmNone gates nothing. Gates that the tools themselves declare still apply.
 func ConfirmNone() ConfirmationOption { return func(*confirmation) {} }
@@ -31,7 +32,10 @@ func ConfirmNone() ConfirmationOption { return func(*confirmation) {} }
 // without its gate.
 func ConfirmNamed(names ...string) ConfirmationOption {
 	names = slices.Clone(names)
-	return func(c *confirmation) { c.names = append(c.names, names...) }
+	return func(c *confirmation) {
+		c.names = append(c.names, names...)
+		c.matching = append(c.matching, func(name string) bool { return slices.Contains(names, name) })
+	}
 }
 
 // ConfirmMatching gates every call of the tools with names that match. A nil match matches
@@ -62,15 +66,11 @@ func ConfirmHint(hint HintFunc) ConfirmationOption {
 // their abilities. The tools themselves are not changed. It never removes a gate.
 func WithConfirmation(ts Toolset, opts ...ConfirmationOption) Toolset {
 	c := &confirmed{Toolset: ts}
+	if len(opts) == 0 {
+		opts = []ConfirmationOption{ConfirmAll()}
+	}
 	for _, o := range opts {
 		o(&c.confirmation)
-	}
-	if len(opts) == 0 {
-		c.all = true
-	}
-	if isStatic(ts) {
-		c.static = true
-		c.tools, c.err = c.resolve(nil)
 	}
 	return c
 }
@@ -80,22 +80,12 @@ type confirmed struct {
 	Toolset
 	confirmation
 
-	static bool // then tools and err are the results of Tools
-	tools  []Tool
-	err    error
-	cache  cache[sliceKey, []Tool] // wrapped, by the slice that Toolset returned
+	cache cache[sliceKey, []Tool] // wrapped, by the slice that Toolset returned
 }
 
-func (c *confirmed) isStatic() bool { return c.static }
+func (c *confirmed) isStatic() bool { return isStatic(c.Toolset) }
 
 func (c *confirmed) Tools(ctx agent.ReadonlyContext) ([]Tool, error) {
-	if c.static {
-		return c.tools, c.err
-	}
-	return c.resolve(ctx)
-}
-
-func (c *confirmed) resolve(ctx agent.ReadonlyContext) ([]Tool, error) {
 	tools, err := c.Toolset.Tools(ctx)
 	if err != nil {
 		return nil, err
@@ -110,9 +100,9 @@ func (c *confirmed) resolve(ctx agent.ReadonlyContext) ([]Tool, error) {
 		}
 		wrapped[i] = c.wrap(t)
 	}
-	if c.static {
-		if missing := c.missing(tools); missing != "" {
-			return nil, fmt.Errorf("toolset %q has no tool %q to require confirmation for; check its spelling", c.Name(), missing)
+	for _, name := range c.names {
+		if c.isStatic() && !slices.ContainsFunc(tools, func(t Tool) bool { return t != nil && t.Name() == name }) {
+			return nil, fmt.Errorf("toolset %q has no tool %q to require confirmation for; check its spelling", c.Name(), name)
 		}
 	}
 	return c.cache.store(keyOf(tools), len(tools), wrapped), nil
@@ -120,22 +110,11 @@ func (c *confirmed) resolve(ctx agent.ReadonlyContext) ([]Tool, error) {
 
 func (c *confirmed) wrap(t Tool) Tool {
 	name := t.Name()
-	approval := c.all || slices.Contains(c.names, name) ||
-		slices.ContainsFunc(c.matching, func(match func(string) bool) bool { return match(name) })
+	approval := slices.ContainsFunc(c.matching, func(match func(string) bool) bool { return match(name) })
 	if !approval && len(c.gates) == 0 {
 		return t
 	}
 	return &gated{Tool: t, approval: approval, gates: c.gates, hints: c.hints}
-}
-
-// missing returns the first name that no tool has.
-func (c *confirmed) missing(tools []Tool) string {
-	for _, name := range c.names {
-		if !slices.ContainsFunc(tools, func(t Tool) bool { return t != nil && t.Name() == name }) {
-			return name
-		}
-	}
-	return ""
 }
 
 // gated is a tool with additional gates. It runs nothing itself; [As] finds the abilities of
