@@ -184,7 +184,7 @@ type Violation struct {
 }
 
 // InvalidError lists the violations of a value from outside. It has at least one, and at most
-// [maxViolations].
+// 32.
 type InvalidError struct {
 	Violations []Violation
 }

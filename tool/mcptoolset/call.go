@@ -11,6 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"a2a-server/internal/egress"
 	"a2a-server/internal/visible"
 	"a2a-server/tool"
 )
@@ -65,9 +66,9 @@ func (t *Toolset) send(ctx tool.Context, r *remote, p *mcp.CallToolParams) (res 
 		if err != nil {
 			return nil, "", err
 		}
-		f := newRequestTrace()
+		f := &egress.Trace{}
 		res, note, err := s.callAsking(ctx, f, r, p)
-		t.release(s, t.cfg.Elicit == ElicitAsk && err != nil && answered(err) == nil && f.Sent.Load() && !s.over())
+		t.release(s, t.cfg.Ask && err != nil && answered(err) == nil && f.Sent.Load() && !s.over())
 		if err == nil {
 			return res, note, nil
 		}
@@ -88,8 +89,8 @@ func (t *Toolset) send(ctx tool.Context, r *remote, p *mcp.CallToolParams) (res 
 
 // callAsking is call with a person to answer the server's questions meanwhile. note is not
 // empty if a question was declined without asking anyone.
-func (s *session) callAsking(ctx context.Context, f *requestTrace, r *remote, p *mcp.CallToolParams) (res *mcp.CallToolResult, note string, err error) {
-	if s.set.cfg.Elicit != ElicitAsk {
+func (s *session) callAsking(ctx context.Context, f *egress.Trace, r *remote, p *mcp.CallToolParams) (res *mcp.CallToolResult, note string, err error) {
+	if !s.set.cfg.Ask {
 		before := s.declined.Load()
 		if res, err = s.call(ctx, f, p); s.declined.Load() != before {
 			note = declinedNote + ": such questions cannot be asked here"
@@ -111,7 +112,7 @@ func (t *Toolset) where(r *remote) string {
 }
 
 // failure classifies the error of a call: failed, or outcome unknown.
-func (t *Toolset) failure(ctx context.Context, r *remote, f *requestTrace, err error) error {
+func (t *Toolset) failure(ctx context.Context, r *remote, f *egress.Trace, err error) error {
 	where := t.where(r)
 	status := f.Status.Load()
 	switch answer := answered(err); {

@@ -100,7 +100,7 @@ func names(t testing.TB, set *mcptoolset.Toolset) (out []string) {
 
 // asking returns the configuration of a server that may ask people.
 func asking(c mcptoolset.Config) mcptoolset.Config {
-	c.Elicit = mcptoolset.ElicitAsk
+	c.Ask = true
 	return c
 }
 

@@ -53,10 +53,15 @@ type Config struct {
 	// Identity adds to the identity of the server, for example the names of its secrets and
 	// the public values of its environment. An approval is bound to it.
 	Identity string
-	// Elicit decides on questions that the server asks. Defaults to ElicitDecline.
-	Elicit Elicit
-	// Protocol is which version of MCP to speak. Defaults to ProtocolNewest.
-	Protocol Protocol
+	// Ask has people answer the questions with which the server answers a call, and those that it
+	// asks while a call runs. The calls of a caller then run one at a time, and each caller with a
+	// running call has a connection of its own: at most 16. Without Ask every question is declined.
+	Ask bool
+	// Handshake speaks the newest version of MCP that begins with a handshake, or an older version
+	// if the server speaks no newer. Only these versions allow questions while a call runs
+	// (elicitation/create): a server that also speaks MCP 2026-07-28, and asks in this way, fails
+	// the calls otherwise. Without Handshake it is the newest version that both sides speak.
+	Handshake bool
 
 	// CallTimeout limits a call. Defaults to the engine's limit for every tool.
 	CallTimeout time.Duration
@@ -95,34 +100,7 @@ type HTTP struct {
 	// Own returns the addresses on which this process listens. They are never reached. It
 	// must be safe for concurrent use. Defaults to none.
 	Own func() []netip.AddrPort
-	// RootCAs has certificates in PEM, trusted in addition to the system's. Defaults to none.
-	RootCAs []byte
 }
-
-// Elicit is a policy for questions of a server.
-type Elicit string
-
-const (
-	// ElicitDecline declines every question.
-	ElicitDecline Elicit = "decline"
-	// ElicitAsk asks people: the questions with which a server answers a call, and the
-	// questions that it asks while a call runs. The calls of a caller run one at a time, and
-	// each caller with a running call has a connection of its own: at most 16.
-	ElicitAsk Elicit = "ask"
-)
-
-// Protocol is a version of MCP.
-type Protocol string
-
-const (
-	// ProtocolNewest is the newest version that both sides speak.
-	ProtocolNewest Protocol = "newest"
-	// ProtocolHandshake is the newest version that begins with a handshake, or an older
-	// version if the server speaks no newer. Only these versions allow questions while a call
-	// runs (elicitation/create): a server that also speaks MCP 2026-07-28, and asks in this
-	// way, fails the calls with ProtocolNewest.
-	ProtocolHandshake Protocol = legacyProtocol
-)
 
 // The defaults and limits of a [Config], and fixed values.
 const (
@@ -144,8 +122,8 @@ var (
 	prefixName  = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 )
 
-// Validate returns all problems with c, joined.
-func (c *Config) Validate() error {
+// validate returns all problems with c, joined.
+func (c *Config) validate() error {
 	var errs []error
 	problem := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	if c.Name == "" {
@@ -170,12 +148,6 @@ func (c *Config) Validate() error {
 		errs = append(errs, c.HTTP.validate()...)
 	}
 	errs = append(errs, c.validateNames()...)
-	if !slices.Contains([]Elicit{"", ElicitDecline, ElicitAsk}, c.Elicit) {
-		problem("elicit: %s is unknown; write %s or %s", visible.Quote(string(c.Elicit), 80), ElicitDecline, ElicitAsk)
-	}
-	if !slices.Contains([]Protocol{"", ProtocolNewest, ProtocolHandshake}, c.Protocol) {
-		problem("protocol: %s is unknown; write %s or %s", visible.Quote(string(c.Protocol), 80), ProtocolNewest, ProtocolHandshake)
-	}
 	for _, d := range []struct {
 		what  string
 		value time.Duration
@@ -242,7 +214,7 @@ func (h *HTTP) validate() (errs []error) {
 // egress says where the requests may go, and how long a message may be.
 func (h *HTTP) egress(maxMessage int) egress.Config {
 	return egress.Config{
-		Allow: h.Allow, Own: h.Own, RootCAs: h.RootCAs, Header: h.Header,
+		Allow: h.Allow, Own: h.Own, Header: h.Header,
 		Timeout: -1, // that of a call is in its context
 		// Each event of a stream has a limit of its own.
 		MaxBytes: int64(maxMessage), Streams: true,

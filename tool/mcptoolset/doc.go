@@ -11,7 +11,7 @@
 // Trust. Descriptions are shortened and their invisible characters escaped; instructions are
 // dropped. The server learns neither caller nor credential, and is offered none of the
 // abilities of a client: no sampling, no roots, no logging, and no elicitation unless
-// [Config].Elicit says so.
+// [Config].Ask says so.
 //
 // # Calls
 //
@@ -21,12 +21,12 @@
 //
 // # Questions of a server
 //
-// With [ElicitAsk], a server that answers a call with questions (an input-required result of
+// With [Config].Ask, a server that answers a call with questions (an input-required result of
 // MCP 2026-07-28) suspends the call: people answer, possibly after a restart, and the call is
 // sent again with their answers. The questions that older servers ask while a call runs
 // (elicitation/create) hold the call, because the server waits for the answer
 // ([tool.AskAndWait]): people answer as long as the call and the connection live. A server
-// that speaks MCP 2026-07-28, too, can ask in this way only with [ProtocolHandshake]. A
+// that speaks MCP 2026-07-28, too, can ask in this way only with [Config].Handshake. A
 // question is declined, and the result of the call says why, if it is not a form that can be
 // shown, if the call has asked too many, or if no person can be asked now. Answers are input
 // for the server and never authorize anything here.

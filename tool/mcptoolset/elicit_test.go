@@ -422,7 +422,7 @@ func TestElicitOfAnEndedCall(t *testing.T) {
 			s.reply(m, "connection %d", n)
 		}
 	})
-	config.Elicit, config.Retry = mcptoolset.ElicitAsk, time.Hour
+	config.Ask, config.Retry = true, time.Hour
 	set := open(t, config)
 	echo := named(t, set, "echo")
 	ctx, cancel := context.WithCancel(t.Context())

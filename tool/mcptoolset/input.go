@@ -111,7 +111,7 @@ func (in *input) answer(t *Toolset, r *remote, res *mcp.CallToolResult) (mcp.Inp
 			return nil, fmt.Errorf("%s: the server asks for something that it is not offered (sampling or roots)", where)
 		}
 		ask, err := askOf(elicit, where)
-		if t.cfg.Elicit != ElicitAsk || err != nil {
+		if !t.cfg.Ask || err != nil {
 			in.Declined = append(in.Declined, id)
 			continue
 		}

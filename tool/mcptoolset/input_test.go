@@ -136,8 +136,8 @@ func TestInput(t *testing.T) {
 // TestHeldQuestion is about questions that a server asks while a call runs.
 func TestHeldQuestion(t *testing.T) {
 	t.Parallel()
-	for _, elicit := range []mcptoolset.Elicit{mcptoolset.ElicitDecline, mcptoolset.ElicitAsk} {
-		t.Run(string(elicit), func(t *testing.T) {
+	for ask, want := range map[bool]string{false: "refused", true: "declined"} {
+		t.Run(want, func(t *testing.T) {
 			t.Parallel()
 			config := calls(t, echoTool, func(s *script, m message) bool {
 				s.say(`{"jsonrpc":"2.0","id":"q1","method":"elicitation/create","params":{"message":"Sure?","requestedSchema":{"type":"object","properties":{}}}}`)
@@ -149,8 +149,7 @@ func TestHeldQuestion(t *testing.T) {
 				s.say(`{"jsonrpc":"2.0","id":%s,"result":{"isError":true,"content":[{"type":"text","text":"%s"}]}}`, m.ID, answer)
 				return true
 			})
-			config.Elicit = elicit
-			want := map[mcptoolset.Elicit]string{mcptoolset.ElicitDecline: "refused", mcptoolset.ElicitAsk: "declined"}[elicit]
+			config.Ask = ask
 			got := result(t, named(t, open(t, config), "echo"), nil)
 			if !strings.HasPrefix(got.Error, want+" (the server asked a question while the call ran, which was declined") {
 				t.Errorf("error = %q", got.Error)
@@ -194,8 +193,8 @@ func TestConfig(t *testing.T) {
 			[]string{"2 ways", "command:"}},
 		"names": {mcptoolset.Config{
 			Name: "a", Prefix: "a b", Only: []string{"x"}, Command: &mcptoolset.Command{Argv: []string{"x"}},
-			Approve: []string{"y"}, Trust: []string{"z"}, Pins: map[string]string{"x": "3f2a77d0"}, Elicit: "maybe", Protocol: "2024", CallTimeout: -1, MaxMessage: -1,
-		}, []string{"prefix:", "approve:", "trust:", "pins:", "64 hexadecimal", "elicit:", `protocol: "2024" is unknown; write newest or 2025-11-25`, "timeout of a call", "longest message"}},
+			Approve: []string{"y"}, Trust: []string{"z"}, Pins: map[string]string{"x": "3f2a77d0"}, CallTimeout: -1, MaxMessage: -1,
+		}, []string{"prefix:", "approve:", "trust:", "pins:", "64 hexadecimal", "timeout of a call", "longest message"}},
 		"url": {mcptoolset.Config{Name: "a", Only: []string{"*"}, HTTP: &mcptoolset.HTTP{
 			URL: "https://u:s3cret@x/", Header: map[string]func() (string, error){"Mcp-Session-Id": nil, "a b": nil, "Host": nil},
 		}}, []string{"user or password", "Mcp-Session-Id", `"a b"`, "Host"}},

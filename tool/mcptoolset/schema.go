@@ -9,41 +9,30 @@ import (
 	"a2a-server/internal/visible"
 )
 
-// clipSchema clips the texts of a schema that do not take part in validation, such as
-// descriptions. [checkShown] checks the other texts.
+// validating are the keywords of a schema whose texts take part in validation. [checkShown] checks
+// these.
+var validating = []string{
+	"const", "enum", "required", "dependentRequired", "type", "pattern", "format", "$ref", "$id", "id", "$schema", "$anchor",
+	"$dynamicRef", "$dynamicAnchor", "$recursiveRef", "$vocabulary", "contentEncoding", "contentMediaType",
+}
+
+// clipSchema clips the texts of a schema, and of the schemas in it, that do not take part in
+// validation, such as descriptions.
 func clipSchema(schema map[string]any) {
 	for key, value := range schema {
-		switch key {
-		case "properties", "patternProperties", "$defs", "definitions", "dependentSchemas":
-			if byName, ok := value.(map[string]any); ok {
-				for _, one := range byName {
-					clipSchemas(one)
-				}
+		byName, named := value.(map[string]any)
+		switch {
+		case named && slices.Contains([]string{"properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"}, key):
+			for name := range byName { // which is no keyword
+				byName[name] = clipTexts(byName[name])
 			}
-		case "items", "prefixItems", "additionalItems", "unevaluatedItems", "contains", "additionalProperties", "unevaluatedProperties", "propertyNames",
-			"allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependencies", "contentSchema":
-			clipSchemas(value)
-		case "const", "enum", "required", "dependentRequired", "type", "pattern", "format", "$ref", "$id", "id", "$schema", "$anchor",
-			"$dynamicRef", "$dynamicAnchor", "$recursiveRef", "$vocabulary", "contentEncoding", "contentMediaType":
-		default:
+		case !slices.Contains(validating, key):
 			schema[key] = clipTexts(value)
 		}
 	}
 }
 
-// clipSchemas clips the schemas in v: a schema, a list, or an object of schemas.
-func clipSchemas(v any) {
-	switch v := v.(type) {
-	case map[string]any:
-		clipSchema(v)
-	case []any:
-		for _, one := range v {
-			clipSchemas(one)
-		}
-	}
-}
-
-// clipTexts clips all texts in v, which it changes.
+// clipTexts clips the texts in v, which it changes.
 func clipTexts(v any) any {
 	switch v := v.(type) {
 	case string:
@@ -53,9 +42,7 @@ func clipTexts(v any) any {
 			v[i] = clipTexts(v[i])
 		}
 	case map[string]any:
-		for key := range v {
-			v[key] = clipTexts(v[key])
-		}
+		clipSchema(v)
 	}
 	return v
 }

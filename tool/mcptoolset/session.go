@@ -50,7 +50,7 @@ type session struct {
 	declined atomic.Int64 // questions, so far
 	garbled  atomic.Bool  // a line that is no message has been logged
 	tokens   atomic.Int64
-	traces   sync.Map // token → *requestTrace
+	callers  sync.Map // progress token → context of the call
 
 	closing atomic.Bool // this side ends it
 
@@ -128,7 +128,7 @@ func (s *session) options() *mcp.ClientOptions {
 			}
 		},
 	}
-	if s.set.cfg.Elicit == ElicitAsk {
+	if s.set.cfg.Ask {
 		o.Capabilities.Elicitation = &mcp.ElicitationCapabilities{Form: &mcp.FormElicitationCapabilities{}}
 		o.ElicitationHandler = s.elicit
 	}
@@ -158,8 +158,8 @@ func (s *session) progressed(params json.RawMessage) {
 
 func (s *session) progress(token any, done, total float64, message string) {
 	key, _ := token.(string)
-	if f, ok := s.traces.Load(key); ok {
-		f.(*requestTrace).report(tool.Progress{Done: done, Total: total, Message: visible.Clip(message, maxProgress)}) //nolint:errcheck,forcetypeassert // only traces are stored
+	if ctx, ok := s.callers.Load(key); ok {
+		tool.Report(ctx.(context.Context), tool.Progress{Done: done, Total: total, Message: visible.Clip(message, maxProgress)}) //nolint:errcheck,forcetypeassert // only contexts are stored
 	}
 }
 
@@ -200,29 +200,16 @@ func (s *session) list(ctx context.Context) (tools []*mcp.Tool, more bool, err e
 }
 
 // call sends a call and waits for its result. f says how far it got.
-func (s *session) call(ctx context.Context, f *requestTrace, p *mcp.CallToolParams) (res *mcp.CallToolResult, err error) {
+func (s *session) call(ctx context.Context, f *egress.Trace, p *mcp.CallToolParams) (res *mcp.CallToolResult, err error) {
+	defer guard.Recover(&err, "the MCP library failed")
 	token := strconv.FormatInt(s.tokens.Add(1), 10)
-	s.traces.Store(token, f)
-	defer s.traces.Delete(token)
+	s.callers.Store(token, ctx)
+	defer s.callers.Delete(token)
 	p.SetProgressToken(token)
 	// The SDK reads the rest of a stream, after the result, until the context ends.
-	sending, cancel := context.WithCancel(egress.ContextWithTrace(ctx, &f.Trace))
+	sending, cancel := context.WithCancel(egress.ContextWithTrace(ctx, f))
 	defer cancel()
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		defer guard.Recover(&err, "the MCP library failed")
-		res, err = s.client.CallTool(sending, p)
-	}()
-	for {
-		select {
-		case <-f.progress:
-			f.flush(ctx)
-		case <-done:
-			f.flush(ctx)
-			return res, err
-		}
-	}
+	return s.client.CallTool(sending, p)
 }
 
 // watch waits for the end of the session and frees its resources.

@@ -73,9 +73,9 @@ type attempt struct {
 }
 
 // New returns the toolset of a server. It does not connect: that happens at the first use.
-// Close must be called in the end. The error is that of [Config.Validate].
+// Close must be called in the end. The error has all problems with c.
 func New(c Config) (*Toolset, error) {
-	if err := c.Validate(); err != nil {
+	if err := c.validate(); err != nil {
 		return nil, fmt.Errorf("MCP server %s: %w", visible.Quote(c.Name, 80), err)
 	}
 	return &Toolset{cfg: c.withDefaults(), identity: c.identity(), stopping: make(chan struct{}), live: map[*session]struct{}{}, turns: map[caller]*turn{}}, nil
@@ -443,7 +443,7 @@ func (e *DownError) Unwrap() error { return ErrDown }
 func (t *Toolset) protocol() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.legacy || t.cfg.Protocol == ProtocolHandshake {
+	if t.legacy || t.cfg.Handshake {
 		return legacyProtocol
 	}
 	return modernProtocol

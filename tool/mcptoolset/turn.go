@@ -7,7 +7,7 @@ import (
 	"a2a-server/tool"
 )
 
-// maxHolders is how many callers may have a call on a server with [ElicitAsk] at the same
+// maxHolders is how many callers may have a call on a server with [Config].Ask at the same
 // time, each on a connection of its own.
 const maxHolders = 16
 
@@ -25,7 +25,7 @@ type turn struct {
 // at most one connection, however many of its questions are open. end must be called when the
 // call has ended. An error means that nothing was sent.
 func (t *Toolset) turn(ctx tool.Context) (end func(), err error) {
-	if t.cfg.Elicit != ElicitAsk {
+	if !t.cfg.Ask {
 		return func() {}, nil
 	}
 	by := caller{ctx.Tenant(), ctx.UserID()}

@@ -11,7 +11,7 @@ import (
 
 // use returns a session for a call of r. It connects if necessary, and makes sure that the
 // server lists r as it is: now or within the last minute and, if a person has decided about the call, after
-// that, for which it waits while a busy server does not answer. With [ElicitAsk] no other call
+// that, for which it waits while a busy server does not answer. With [Config].Ask no other call
 // has the session. It must be released. An error means that nothing was sent.
 func (t *Toolset) use(ctx context.Context, r *remote) (*session, error) {
 	decided := tool.DecidedAt(ctx)
@@ -83,7 +83,7 @@ func (t *Toolset) listedAfter(decided time.Time) bool {
 
 // held reports whether a call has s for itself. The caller has the lock.
 func (t *Toolset) held(s *session) bool {
-	return s != nil && t.cfg.Elicit == ElicitAsk && s.calls > 0
+	return s != nil && t.cfg.Ask && s.calls > 0
 }
 
 // useOwn returns a new session for a single call of r, which lists the tools itself. The

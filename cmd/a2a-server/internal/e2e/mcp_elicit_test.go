@@ -116,7 +116,7 @@ func asks(t *testing.T, c mcptoolset.Config) (*a2aservertest.Server, *mcptoolset
 // art is the toolset of the server.
 func art(t *testing.T, c mcptoolset.Config) *mcptoolset.Toolset {
 	t.Helper()
-	c.Name, c.Only, c.Elicit, c.Retry = "art", []string{"*"}, mcptoolset.ElicitAsk, time.Millisecond
+	c.Name, c.Only, c.Ask, c.Retry = "art", []string{"*"}, true, time.Millisecond
 	set, err := mcptoolset.New(c)
 	if err != nil {
 		t.Fatal(err)

@@ -18,7 +18,7 @@ import (
 func buildMCP(w *maker, e *entry) (key string, err error) {
 	c := &e.config
 	out := mcptoolset.Config{
-		Name: e.name(), Prefix: c.Name + "_", Only: c.Only, Trust: c.Trust, Pins: c.Pins, Elicit: mcptoolset.Elicit(c.Elicit), Protocol: mcptoolset.Protocol(c.Protocol),
+		Name: e.name(), Prefix: c.Name + "_", Only: c.Only, Trust: c.Trust, Pins: c.Pins, Ask: c.Elicit == "ask", Handshake: c.Protocol == "2025-11-25",
 		Approve: c.Approve, CallTimeout: c.Timeout, Logger: w.log, // see gatedMCP
 	}
 	out.Identity = identity(c.Env, c.Header)
