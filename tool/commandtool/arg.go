@@ -13,53 +13,45 @@ import (
 	"a2a-server/tool"
 )
 
-// Type is the type of an argument.
-type Type string
-
-// The types of arguments. All but File are JSON Schema types.
-const (
-	String  Type = "string"
-	Integer Type = "integer"
-	Number  Type = "number"
-	Boolean Type = "boolean" // written true or false
-	// File is the path of a file or a folder in the tool's folder: relative to it, or
-	// absolute. Anything that leaves the folder, by ".." or by a symbolic link, is
-	// refused. The command gets the path relative to the folder.
-	File Type = "file"
-)
+// file is the type of an argument that is a path; all other types are those of JSON Schema.
+const file = "file"
 
 // Arg is an argument of a call. It is required unless it is Optional or has a Default.
 type Arg struct {
-	Type        Type // Defaults to String.
+	// Type is string, integer, number, boolean (written true or false) or file: the path of a file or
+	// a folder in the tool's folder, relative to it or absolute. Anything that leaves the folder, by
+	// ".." or by a symbolic link, is refused. The command gets the path relative to the folder.
+	// Defaults to string.
+	Type        string
 	Description string
 	Enum        []any  // the values that are allowed; nil: all. They may begin with "-".
-	Pattern     string // of a String, in the syntax of package regexp; anchor it with ^ and $
+	Pattern     string // of a string, in the syntax of package regexp; anchor it with ^ and $
 	Optional    bool
 	Default     any            // of a call that leaves it out
 	Keywords    map[string]any // more of its JSON Schema, such as maxLength, minimum or format
 
-	// Open hands a File over open for reading: the command gets a path such as /dev/fd/3,
+	// Open hands a file over open for reading: the command gets a path such as /dev/fd/3,
 	// which leads to the very file that was checked, whatever happens to its name
 	// meanwhile. It must be a regular file. Programs that look at a file's name, such as
 	// its extension, or that write next to it, cannot work with that.
 	Open bool
-	// MayBeMissing allows a File that does not exist, in a folder that does.
+	// MayBeMissing allows a file that does not exist, in a folder that does.
 	MayBeMissing bool
 }
 
-// ArgFrom returns the argument that a JSON Schema describes. Its type is a [Type]; for "file",
+// ArgFrom returns the argument that a JSON Schema describes. For the type file,
 // the keywords open and mayBeMissing set Open and MayBeMissing.
 func ArgFrom(schema map[string]any) (Arg, error) {
 	var a Arg
-	kind, rest := string(String), maps.Clone(schema)
+	rest := maps.Clone(schema)
 	err := cmp.Or(
-		take(rest, "type", &kind), take(rest, "description", &a.Description), take(rest, "pattern", &a.Pattern),
+		take(rest, "type", &a.Type), take(rest, "description", &a.Description), take(rest, "pattern", &a.Pattern),
 		take(rest, "enum", &a.Enum), take(rest, "open", &a.Open), take(rest, "mayBeMissing", &a.MayBeMissing),
 	)
 	if err != nil {
 		return a, err
 	}
-	a.Type, a.Default = Type(kind), rest["default"]
+	a.Type, a.Default = a.kind(), rest["default"]
 	if delete(rest, "default"); len(rest) > 0 {
 		a.Keywords = rest
 	}
@@ -81,22 +73,17 @@ func take[T any](schema map[string]any, keyword string, to *T) error {
 	return nil
 }
 
-func (a *Arg) kind() Type {
-	if a.Type == "" {
-		return String
-	}
-	return a.Type
-}
+func (a *Arg) kind() string { return cmp.Or(a.Type, "string") }
 
 func (a *Arg) required() bool { return !a.Optional && a.Default == nil }
 
 func (a *Arg) check() error {
 	switch {
-	case !slices.Contains([]Type{String, Integer, Number, Boolean, File}, a.kind()):
+	case !slices.Contains([]string{"string", "integer", "number", "boolean", file}, a.kind()):
 		return fmt.Errorf("%q is not a type: use string, integer, number, boolean or file", a.Type)
-	case a.Pattern != "" && a.kind() != String:
+	case a.Pattern != "" && a.kind() != "string":
 		return errors.New("only a string has a pattern")
-	case (a.Open || a.MayBeMissing) && a.kind() != File:
+	case (a.Open || a.MayBeMissing) && a.kind() != file:
 		return errors.New("only a file can be handed over open, or be missing")
 	case a.Open && a.MayBeMissing:
 		return errors.New("a file that may be missing cannot be handed over open")
@@ -134,8 +121,8 @@ func plainValue(v any) (any, error) {
 func (a *Arg) schema() map[string]any {
 	s := map[string]any{}
 	maps.Copy(s, a.Keywords)
-	s["type"] = string(a.kind())
-	if a.kind() == File {
+	s["type"] = a.kind()
+	if a.kind() == file {
 		s["type"], s["minLength"] = "string", 1
 	}
 	for keyword, value := range map[string]string{"description": a.Description, "pattern": a.Pattern} {

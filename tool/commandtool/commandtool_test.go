@@ -69,10 +69,10 @@ func TestSchema(t *testing.T) {
 	c.Args = map[string]commandtool.Arg{
 		"env":     {Enum: []any{"staging", "prod"}, Description: "Where to"},
 		"service": {Pattern: "^[a-z][a-z-]*$", Keywords: map[string]any{"maxLength": 10.0}},
-		"count":   {Type: commandtool.Integer, Keywords: map[string]any{"minimum": 1.0}, Default: 3},
-		"ratio":   {Type: commandtool.Number, Keywords: map[string]any{"maximum": 1.0}, Optional: true},
-		"verbose": {Type: commandtool.Boolean, Optional: true},
-		"file":    {Type: commandtool.File, Optional: true},
+		"count":   {Type: "integer", Keywords: map[string]any{"minimum": 1.0}, Default: 3},
+		"ratio":   {Type: "number", Keywords: map[string]any{"maximum": 1.0}, Optional: true},
+		"verbose": {Type: "boolean", Optional: true},
+		"file":    {Type: "file", Optional: true},
 	}
 	schema := build(t, c).Schema()
 	comment, _ := schema["$comment"].(string)
@@ -135,7 +135,7 @@ func TestArgFrom(t *testing.T) {
 			t.Errorf("the schema (-want +got):\n%s", diff)
 		}
 	}
-	if arg, err := commandtool.ArgFrom(map[string]any{"type": "file", "open": true}); err != nil || arg.Type != commandtool.File || !arg.Open {
+	if arg, err := commandtool.ArgFrom(map[string]any{"type": "file", "open": true}); err != nil || arg.Type != "file" || !arg.Open {
 		t.Errorf("a file: %+v, %v", arg, err)
 	}
 	for want, schema := range map[string]map[string]any{
@@ -230,13 +230,13 @@ func TestLeadingDash(t *testing.T) {
 		{"--", commandtool.Arg{}, []string{"{value}"}, ""},
 		{"-rf", commandtool.Arg{}, []string{"{value}/x"}, ""},
 		{"-rf", commandtool.Arg{}, []string{"{none}{value}"}, ""}, // it begins the argument after all
-		{-5.0, commandtool.Arg{Type: commandtool.Integer}, []string{"{value}"}, ""},
-		{-0.5, commandtool.Arg{Type: commandtool.Number}, []string{"{value}"}, ""},
+		{-5.0, commandtool.Arg{Type: "integer"}, []string{"{value}"}, ""},
+		{-0.5, commandtool.Arg{Type: "number"}, []string{"{value}"}, ""},
 		{"-rf", commandtool.Arg{}, []string{"{value}", "--"}, ""}, // too late
 		{"-rf", commandtool.Arg{}, []string{"--", "{value}"}, `["--" "-rf"]`},
 		{"-rf", commandtool.Arg{}, []string{"--x={value}"}, `["--x=-rf"]`},
 		{"-rf", commandtool.Arg{}, []string{"./{value}"}, `["./-rf"]`},
-		{-5.0, commandtool.Arg{Type: commandtool.Integer}, []string{"--n={value}"}, `["--n=-5"]`},
+		{-5.0, commandtool.Arg{Type: "integer"}, []string{"--n={value}"}, `["--n=-5"]`},
 		{"-v", commandtool.Arg{Enum: []any{"-v", "-q"}}, []string{"{value}"}, `["-v"]`}, // the operator's own word
 	} {
 		got := arguments(tt.value, tt.arg, tt.run...)
@@ -271,7 +271,7 @@ func TestValues(t *testing.T) {
 	t.Parallel()
 	c := role(t, "arguments", "{int}", "{number}", "{bool}", "--left-out={text}", "{text}", "{with}", "awk", "{print $1}", "{}", "{{with}}", "}{")
 	c.Args = map[string]commandtool.Arg{
-		"int": {Type: commandtool.Integer}, "number": {Type: commandtool.Number}, "bool": {Type: commandtool.Boolean},
+		"int": {Type: "integer"}, "number": {Type: "number"}, "bool": {Type: "boolean"},
 		"text": {Optional: true}, "with": {Default: "default"},
 	}
 	for _, tt := range []struct {
@@ -321,7 +321,7 @@ func TestEnvironment(t *testing.T) {
 func TestInput(t *testing.T) {
 	t.Parallel()
 	c := script("cat")
-	c.Args = map[string]commandtool.Arg{"who": {}, "count": {Type: commandtool.Integer, Optional: true}}
+	c.Args = map[string]commandtool.Arg{"who": {}, "count": {Type: "integer", Optional: true}}
 	c.Stdin = "Hello {who}!\n{{who}} {count}"
 	for want, args := range map[string]map[string]any{
 		"Hello -n!\n{who} 3": {"who": "-n", "count": 3.0},
@@ -560,16 +560,15 @@ func TestInvalidConfigs(t *testing.T) {
 		"the name of the program is empty":                                                            with(func(c *commandtool.Config) { c.Run[0] = "" }),
 		"element 2 of the command contains a NUL character":                                           with(func(c *commandtool.Config) { c.Run[1] = "\x00" }),
 		"the timeout, the grace period and the maximum of the output cannot be negative":              with(func(c *commandtool.Config) { c.Timeout = -1 }),
-		"output is published as lines or as bytes":                                                    with(func(c *commandtool.Config) { c.Output.As = 5 }),
 		`"A=B" is not the name of an environment variable`:                                            with(func(c *commandtool.Config) { c.Env["A=B"] = "" }),
 		"the environment variable A contains a NUL character":                                         with(func(c *commandtool.Config) { c.Env["A"] = "\x00" }),
 		"the environment variable PATH has both a value and a secret":                                 with(func(c *commandtool.Config) { c.Secrets = secret("PATH", "") }),
 		"the secret of the environment variable A cannot be read: there is no function":               with(func(c *commandtool.Config) { c.Secrets = map[string]func(context.Context) (string, error){"A": nil} }),
-		"the argument a is a file, so the tool needs a folder in which files must be":                 with(func(c *commandtool.Config) { c.Args["a"] = commandtool.Arg{Type: commandtool.File} }),
+		"the argument a is a file, so the tool needs a folder in which files must be":                 with(func(c *commandtool.Config) { c.Args["a"] = commandtool.Arg{Type: "file"} }),
 		`the argument a: "text" is not a type: use string, integer, number, boolean or file`:          arg(commandtool.Arg{Type: "text"}),
-		"the argument a: only a string has a pattern":                                                 arg(commandtool.Arg{Type: commandtool.Integer, Pattern: "x"}),
+		"the argument a: only a string has a pattern":                                                 arg(commandtool.Arg{Type: "integer", Pattern: "x"}),
 		"the argument a: only a file can be handed over open, or be missing":                          arg(commandtool.Arg{Open: true}),
-		"the argument a: a file that may be missing cannot be handed over open":                       arg(commandtool.Arg{Type: commandtool.File, Open: true, MayBeMissing: true}),
+		"the argument a: a file that may be missing cannot be handed over open":                       arg(commandtool.Arg{Type: "file", Open: true, MayBeMissing: true}),
 		"the argument a: the value 1 does not fit it: invalid: at /value: got number, want string":    arg(commandtool.Arg{Default: 1}),
 		"no command is allowed: list patterns, or the pattern \"...\" for every command":              free(nil, nil),
 		`the allowed and denied commands: ["..." "x"]: only the last element can be "..."`:            free([]commandtool.Pattern{{"...", "x"}}, nil),

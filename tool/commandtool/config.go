@@ -63,17 +63,10 @@ type Output struct {
 	// Max is how many bytes are published. Output beyond it is read and counted, and the
 	// command continues. Defaults to 1 MiB.
 	Max int
-	As  As // Defaults to Lines.
+	// Bytes publishes the output so far, such as half a line; output that comes quickly in larger
+	// chunks. Else chunks are whole lines, except for lines of more than 16 KiB.
+	Bytes bool
 }
-
-// As says where output may be divided.
-type As int
-
-// Output that comes quickly is published in larger chunks, also with Bytes.
-const (
-	Lines As = iota // chunks are whole lines, except for lines of more than 16 KiB
-	Bytes           // chunks are the output so far, such as half a line
-)
 
 const (
 	defaultMax   = 1 << 20
@@ -99,8 +92,6 @@ func build(c Config) (*command, error) {
 		return nil, errors.New("it needs either a command to run, or a list of commands that calls may name, and not both")
 	case c.Timeout < 0 || c.Grace < 0 || c.Output.Max < 0:
 		return nil, errors.New("the timeout, the grace period and the maximum of the output cannot be negative")
-	case c.Output.As != Lines && c.Output.As != Bytes:
-		return nil, errors.New("output is published as lines or as bytes")
 	}
 	if err := checkEnv(&c); err != nil {
 		return nil, err
@@ -189,7 +180,7 @@ func (t *command) parse() error {
 			return fmt.Errorf("%s is not a name for an argument: use at most 64 letters, digits, _, - and dots", visible.Quote(name, maxShown))
 		case !used[name]:
 			return fmt.Errorf("the argument %s is not used: write {%s} in the command or its input, or remove it", name, name)
-		case arg.Type == File && c.Dir == "":
+		case arg.Type == file && c.Dir == "":
 			return fmt.Errorf("the argument %s is a file, so the tool needs a folder in which files must be", name)
 		}
 		if err := arg.check(); err != nil {

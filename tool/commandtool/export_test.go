@@ -1,7 +1,9 @@
 package commandtool
 
-// Glob is glob.
-var Glob = glob
+var (
+	Glob  = glob
+	Split = split
+)
 
 // Written is what one write, or one piece, has.
 type Written struct {

@@ -22,7 +22,7 @@ const firstFile = 3
 func (t *command) inFolder(values map[string]string) (open []*os.File, err error) {
 	var names []string
 	for name, arg := range t.config.Args {
-		if _, has := values[name]; has && arg.Type == File {
+		if _, has := values[name]; has && arg.Type == file {
 			names = append(names, name)
 		}
 	}
@@ -57,7 +57,7 @@ func (t *command) inFolder(values map[string]string) (open []*os.File, err error
 // looks only at the names.
 func (t *command) named(values map[string]string) error {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		if t.config.Args[name].Type != File {
+		if t.config.Args[name].Type != file {
 			continue
 		}
 		path, err := relative(t.config.Dir, values[name])

@@ -17,7 +17,7 @@ func TestFilesAreClosed(t *testing.T) {
 		return len(entries)
 	}
 	c := script("exit 0", "{a}", "{b}", "{dash}")
-	file := commandtool.Arg{Type: commandtool.File, Open: true}
+	file := commandtool.Arg{Type: "file", Open: true}
 	c.Dir, c.Args = folder(t), map[string]commandtool.Arg{"a": file, "b": file, "dash": {Optional: true}}
 	missing := c
 	missing.Run = append([]string{"no-such-command"}, c.Run[1:]...)

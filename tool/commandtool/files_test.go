@@ -88,9 +88,9 @@ func TestFiles(t *testing.T) {
 			arg  commandtool.Arg
 			want string
 		}{
-			{commandtool.Arg{Type: commandtool.File}, tt.plain},
-			{commandtool.Arg{Type: commandtool.File, MayBeMissing: true}, tt.new},
-			{commandtool.Arg{Type: commandtool.File, Open: true}, tt.open},
+			{commandtool.Arg{Type: "file"}, tt.plain},
+			{commandtool.Arg{Type: "file", MayBeMissing: true}, tt.new},
+			{commandtool.Arg{Type: "file", Open: true}, tt.open},
 		} {
 			c := script(`[ -e "$1" ] || { printf %s -; exit; }; exec cat "$1"`, "{file}")
 			c.Dir, c.Args = dir, map[string]commandtool.Arg{"file": how.arg}
@@ -117,7 +117,7 @@ func TestHintOfFiles(t *testing.T) {
 		"file\u202etxt":         `Runs cat "file\u202etxt" in `,
 		dir + "/up/../-rf/../x": "Runs cat x in ",
 	} {
-		c := commandtool.Config{Name: "it", Run: []string{"cat", "{file}"}, Dir: dir, Args: map[string]commandtool.Arg{"file": {Type: commandtool.File}}}
+		c := commandtool.Config{Name: "it", Run: []string{"cat", "{file}"}, Dir: dir, Args: map[string]commandtool.Arg{"file": {Type: "file"}}}
 		hint, err := tool.Hint(nil, build(t, c), map[string]any{"file": path})
 		if err != nil || !strings.HasPrefix(hint, want) {
 			t.Errorf("%q: %v, %s, want %s", path, err, hint, want)
@@ -128,11 +128,11 @@ func TestHintOfFiles(t *testing.T) {
 func TestFolderAsFile(t *testing.T) {
 	t.Parallel()
 	c := script(`ls "$1"`, "{file}")
-	c.Dir, c.Args = folder(t), map[string]commandtool.Arg{"file": {Type: commandtool.File}}
+	c.Dir, c.Args = folder(t), map[string]commandtool.Arg{"file": {Type: "file"}}
 	if got := run(t.Context(), build(t, c), map[string]any{"file": "sub"}); got.out != "file\n" {
 		t.Errorf("%q, %v", got.out, got.failed)
 	}
-	c.Args["file"] = commandtool.Arg{Type: commandtool.File, Open: true}
+	c.Args["file"] = commandtool.Arg{Type: "file", Open: true}
 	if got := run(t.Context(), build(t, c), map[string]any{"file": "sub"}); got.failed == nil {
 		t.Errorf("a folder is handed over open: %q", got.out)
 	}
@@ -141,8 +141,8 @@ func TestFolderAsFile(t *testing.T) {
 func TestSeveralOpenFiles(t *testing.T) {
 	t.Parallel()
 	c := script(`cat "$1" "$2" "$3"`, "{a}", "{b}", "{c}")
-	file := commandtool.Arg{Type: commandtool.File, Open: true}
-	c.Dir, c.Args = folder(t), map[string]commandtool.Arg{"a": file, "b": {Type: commandtool.File}, "c": file}
+	file := commandtool.Arg{Type: "file", Open: true}
+	c.Dir, c.Args = folder(t), map[string]commandtool.Arg{"a": file, "b": {Type: "file"}, "c": file}
 	if got := run(t.Context(), build(t, c), map[string]any{"a": "file", "b": "sub/file", "c": "-rf"}); got.out != "contentsbelowdash" {
 		t.Errorf("%q, %v", got.out, got.failed)
 	}
@@ -154,7 +154,7 @@ func TestSwap(t *testing.T) {
 	dir := folder(t)
 	swap := `rm file && ln -s ../secret file && cat "$1"`
 	c := script(swap, "{file}")
-	c.Dir, c.Args = dir, map[string]commandtool.Arg{"file": {Type: commandtool.File, Open: true}}
+	c.Dir, c.Args = dir, map[string]commandtool.Arg{"file": {Type: "file", Open: true}}
 	got := run(t.Context(), build(t, c), map[string]any{"file": "file"})
 	if runtime.GOOS == "linux" && got.out != "contents" {
 		t.Errorf("%q, %v", got.out, got.failed)
@@ -169,7 +169,7 @@ func TestFileErrors(t *testing.T) {
 	t.Parallel()
 	dir := folder(t)
 	c := script("exit 0", "{file}")
-	c.Dir, c.Args = dir, map[string]commandtool.Arg{"file": {Type: commandtool.File}}
+	c.Dir, c.Args = dir, map[string]commandtool.Arg{"file": {Type: "file"}}
 	for path, want := range map[string]string{
 		"../secret":   "invalid: at /file: ../secret is outside of the tool's folder",
 		"out":         "invalid: at /file: out: path escapes from parent",

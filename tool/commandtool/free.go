@@ -10,7 +10,8 @@ import (
 )
 
 // Free lists the commands that the calls of a tool may name. A call has either argv, a list of
-// strings, or command, a string that [Split] divides.
+// strings, or command, a string that is divided at spaces: '…' and "…" are around text that has some,
+// and a backslash makes the next character literal.
 //
 // Lists are no sandbox. Many programs run other programs, or write files, when an argument
 // asks for it: env, xargs, find -exec, git -c, tar --to-command, every interpreter. Allow as
@@ -67,7 +68,7 @@ func freeArgv(args map[string]any) ([]string, error) {
 		return nil, tool.Invalid("", "give either %s, a list of strings, or %s, one string", argvArg, commandArg)
 	}
 	if hasLine {
-		argv, err := Split(line)
+		argv, err := split(line)
 		if err != nil {
 			return nil, invalid(commandArg, "%v", err)
 		}

@@ -19,13 +19,13 @@ import (
 // Pieces are whole lines, or what was written so far.
 func TestPieces(t *testing.T) {
 	t.Parallel()
-	for _, as := range []commandtool.As{commandtool.Lines, commandtool.Bytes} {
+	for _, inBytes := range []bool{false, true} {
 		text, want := "printf 'half '; sleep 0.3; printf 'line\\nrest'; seen 1; printf ' of it'", []string{"half line\n", "rest of it"}
-		if as == commandtool.Bytes {
+		if inBytes {
 			text, want = "printf 'half '; seen 1; printf 'line\\nrest'; seen 2; printf ' of it'", []string{"half ", "line\nrest", " of it"}
 		}
 		c, see := stepwise(t, text)
-		c.Output.As = as
+		c.Output.Bytes = inBytes
 		var pieces []string
 		got := run(t.Context(), build(t, c), nil, see, func(r *tool.Result) {
 			if text, _ := r.Content.(string); r.Streaming {
@@ -33,7 +33,7 @@ func TestPieces(t *testing.T) {
 			}
 		})
 		if fmt.Sprint(pieces) != fmt.Sprint(want) || got.failed != nil {
-			t.Errorf("as %v: the pieces are %q (%v), want %q", as, pieces, got.failed, want)
+			t.Errorf("in bytes %v: the pieces are %q (%v), want %q", inBytes, pieces, got.failed, want)
 		}
 	}
 }
@@ -41,9 +41,9 @@ func TestPieces(t *testing.T) {
 // Text is published before the rest of a character that is not complete.
 func TestPieceBeforeCharacter(t *testing.T) {
 	t.Parallel()
-	for _, as := range []commandtool.As{commandtool.Lines, commandtool.Bytes} {
+	for _, inBytes := range []bool{false, true} {
 		c, see := stepwise(t, `printf 'line one\nline two\n\342\202'; seen 1; printf '\254\n\342'`)
-		c.Output.As, c.Timeout = as, 30*time.Second
+		c.Output.Bytes, c.Timeout = inBytes, 30*time.Second
 		first := ""
 		got := run(t.Context(), build(t, c), nil, see, func(r *tool.Result) {
 			if text, _ := r.Content.(string); first == "" {
@@ -51,7 +51,7 @@ func TestPieceBeforeCharacter(t *testing.T) {
 			}
 		})
 		if lines := "line one\nline two\n"; first != lines || got.out != lines+"€\n\ufffd" || got.failed != nil {
-			t.Errorf("as %v: first is %q, then all are %q (%v)", as, first, got.out, got.failed)
+			t.Errorf("in bytes %v: first is %q, then all are %q (%v)", inBytes, first, got.out, got.failed)
 		}
 	}
 }
@@ -98,17 +98,17 @@ func TestMuchOutput(t *testing.T) {
 		name, script string
 		stderr       bool
 		total        int
-		as           commandtool.As
+		inBytes      bool
 	}{
-		{"one line of 100 MB", "head -c 104857600 /dev/zero | tr '\\0' x; echo done >&2", false, 100 * mb, commandtool.Lines},
-		{"lines of 10 MB", "yes | head -c 10485760", false, 10 * mb, commandtool.Lines},
-		{"bytes", "yes | head -c 10485760", false, 10 * mb, commandtool.Bytes},
-		{"stderr", "yes | head -c 10485760 >&2", true, 10 * mb, commandtool.Lines},
+		{"one line of 100 MB", "head -c 104857600 /dev/zero | tr '\\0' x; echo done >&2", false, 100 * mb, false},
+		{"lines of 10 MB", "yes | head -c 10485760", false, 10 * mb, false},
+		{"bytes", "yes | head -c 10485760", false, 10 * mb, true},
+		{"stderr", "yes | head -c 10485760 >&2", true, 10 * mb, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			c := script(tt.script)
-			c.Output.As = tt.as
+			c.Output.Bytes = tt.inBytes
 			got := run(t.Context(), build(t, c), nil)
 			if got.failed != nil {
 				t.Fatal(got.failed)
@@ -172,12 +172,12 @@ func TestOutputClosedEarly(t *testing.T) {
 // stays whole.
 func TestEncoding(t *testing.T) {
 	t.Parallel()
-	for _, as := range []commandtool.As{commandtool.Lines, commandtool.Bytes} {
+	for _, inBytes := range []bool{false, true} {
 		c := script(`printf 'a\303'; sleep 0.2; printf '\251\360\237'; sleep 0.2; printf '\221\215\377\303\n\342\202'; sleep 0.1; printf 'x\342\202'`)
-		c.Output.As = as
+		c.Output.Bytes = inBytes
 		want := string([]rune("aé👍\xff\xc3\n\xe2\x82x\xe2\x82"))
 		if got := run(t.Context(), build(t, c), nil); got.out != want || got.final["output"] != want {
-			t.Errorf("as %v: %q and %q, want %q", as, got.out, got.final["output"], want)
+			t.Errorf("in bytes %v: %q and %q, want %q", inBytes, got.out, got.final["output"], want)
 		}
 	}
 }

@@ -56,7 +56,7 @@ func (t *command) CallStreaming(ctx tool.Context, args map[string]any) iter.Seq2
 			yield(nil, notRun(limited, err))
 			return
 		}
-		e := &execution{tool: t, process: p, collector: newCollector(t.config.Output.As == Lines, t.config.Output.Max), lost: make(chan struct{})}
+		e := &execution{tool: t, process: p, collector: newCollector(!t.config.Output.Bytes, t.config.Output.Max), lost: make(chan struct{})}
 		wanted, unwant := context.WithCancelCause(limited)
 		e.unwant = unwant
 		e.begin(wanted, input)

@@ -43,7 +43,7 @@ func TestApprovedCommand(t *testing.T) {
 	t.Parallel()
 	ledger := filepath.Join(t.TempDir(), "ledger")
 	c := script(`echo "$1" >>"$2"; echo "paid $1"`, "{amount}", ledger)
-	c.Args = map[string]commandtool.Arg{"amount": {Type: commandtool.Integer}}
+	c.Args = map[string]commandtool.Arg{"amount": {Type: "integer"}}
 	s := serve(t, c)
 	asked := send(s, map[string]any{"amount": 5})
 	pending := s.Pending(asked)

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// Split divides a command line into its arguments. Nothing is expanded or interpreted:
+// split divides a command line into its arguments. Nothing is expanded or interpreted:
 //
 //   - Spaces, tabs and line breaks separate arguments.
 //   - '…' is literal text. "…" is too, except that \" is " and \\ is \.
 //   - Elsewhere, a backslash makes the next character literal.
 //   - Outside of quotes, the shell characters | & ; < > ( ) $ ` are an error.
-func Split(line string) ([]string, error) {
+func split(line string) ([]string, error) {
 	const (
 		blank   = " \t\r\n"
 		special = "|&;<>()$`"

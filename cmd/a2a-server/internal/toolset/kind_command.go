@@ -25,7 +25,7 @@ func buildCommand(w *maker, e *entry) (key string, err error) {
 	out := commandtool.Config{
 		Name: c.Name, Description: c.Description, Run: c.Run, Args: args, Dir: c.Dir, Stdin: c.Stdin,
 		Env: env, Secrets: map[string]func(context.Context) (string, error){},
-		Timeout: c.Timeout, Output: commandtool.Output{Max: int(c.OutputMax)}, Approve: w.approval(c),
+		Timeout: c.Timeout, Output: commandtool.Output{Max: int(c.OutputMax), Bytes: c.OutputAs == "bytes"}, Approve: w.approval(c),
 	}
 	// The variables of every command are left out: another PATH or LANG of the server does not
 	// ask for approval again.
@@ -34,9 +34,6 @@ func buildCommand(w *maker, e *entry) (key string, err error) {
 		return "env", err
 	}
 	out.Identity = string(identity)
-	if c.OutputAs == "bytes" {
-		out.Output.As = commandtool.Bytes
-	}
 	for name, read := range secrets {
 		out.Secrets[name] = func(context.Context) (string, error) { return read() }
 	}
