@@ -2,16 +2,13 @@ package commandtool
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"a2a-server/internal/child"
-	"a2a-server/internal/deadline"
 	"a2a-server/internal/lists"
 	"a2a-server/internal/strictjson"
 	"a2a-server/internal/visible"
@@ -27,16 +24,6 @@ type command struct {
 	free     *Free // nil: run
 	schema   map[string]any
 	compiled *tool.Schema
-
-	mu      sync.Mutex
-	running map[*running]struct{}
-}
-
-// running is a call whose command runs.
-type running struct {
-	task, call string
-	ctx        context.Context //nolint:containedctx // of the call: Cancel asks whether it has ended
-	cancel     context.CancelCauseFunc
 }
 
 // Name implements [tool.Tool].
@@ -202,60 +189,8 @@ func (t *command) filled(values map[string]string) (argv []string, input []byte,
 	return argv, []byte(s), nil
 }
 
-var (
-	errCanceled = errors.New("its call was canceled")
-	errUnread   = errors.New("its output is no longer read")
-)
-
-// Cancel implements [tool.CancellableTool]. Calls of different tasks may have the same id, so
-// callID is "<task id>/<call id>" for a call that belongs to a task. The call id alone only
-// reaches such a call once its context has ended, so that it never ends the command of another
-// task.
-func (t *command) Cancel(callID string) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	found := false
-	for r := range t.running {
-		exact := callID == r.task+"/"+r.call
-		if r.task == "" {
-			exact = callID == r.call
-		}
-		if exact || callID == r.call && r.ctx.Err() != nil {
-			found = true
-			r.cancel(errCanceled)
-		}
-	}
-	return found
-}
-
-// SupportsCancellation implements [tool.CancellableTool].
-func (t *command) SupportsCancellation() bool { return true }
-
-// register returns the context of a running command, which ends with its call, when its
-// time is up, and when it is canceled.
-func (t *command) register(ctx tool.Context) (_ context.Context, unregister func()) {
-	within, cancel := context.WithCancelCause(ctx)
-	untime := context.CancelFunc(func() {})
-	limited := within
-	if limit := t.config.Timeout; limit > 0 {
-		limited, untime = deadline.WithTimeoutCause(within, limit, fmt.Errorf("it took longer than %v", limit))
-	}
-	r := &running{task: ctx.TaskID(), call: ctx.FunctionCallID(), ctx: ctx, cancel: cancel}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.running[r] = struct{}{}
-	return limited, func() {
-		untime()
-		cancel(nil)
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		delete(t.running, r)
-	}
-}
-
 var _ interface {
 	tool.StreamingTool
-	tool.CancellableTool
 	tool.Timed
 	tool.Hinter
 	tool.Annotated

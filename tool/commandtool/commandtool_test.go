@@ -414,18 +414,12 @@ func TestEnded(t *testing.T) {
 		name string
 		c    commandtool.Config
 		want string
-		end  func(it tool.StreamingTool, cancel context.CancelCauseFunc) // nil: its time is up
+		end  func(cancel context.CancelCauseFunc) // nil: its time is up
 	}{
 		{"timeout", script("trap 'echo bye; exit 0' TERM; echo $$; sleep 1000 & echo $!; wait"), "it took longer than 3s", nil},
-		{"canceled", script("sleep 1000 & echo $!; sleep 1000"), why.Error(), func(_ tool.StreamingTool, cancel context.CancelCauseFunc) { cancel(why) }},
-		{"Cancel", script("sleep 1000 & echo $!; sleep 1000"), "its call was canceled", func(it tool.StreamingTool, _ context.CancelCauseFunc) {
-			c, ok := tool.As[tool.CancellableTool](it)
-			if !ok || !c.SupportsCancellation() || !c.Cancel("task/call") {
-				t.Error("it cannot be canceled")
-			}
-		}},
-		{"ignores SIGTERM", role(t, "stubborn"), why.Error(), func(_ tool.StreamingTool, cancel context.CancelCauseFunc) { cancel(why) }},
-		{"fork", script("for i in 1 2 3 4 5; do (trap '' TERM; sleep 1000 & echo $!; wait) & done; wait"), why.Error(), func(_ tool.StreamingTool, cancel context.CancelCauseFunc) { cancel(why) }},
+		{"canceled", script("sleep 1000 & echo $!; sleep 1000"), why.Error(), func(cancel context.CancelCauseFunc) { cancel(why) }},
+		{"ignores SIGTERM", role(t, "stubborn"), why.Error(), func(cancel context.CancelCauseFunc) { cancel(why) }},
+		{"fork", script("for i in 1 2 3 4 5; do (trap '' TERM; sleep 1000 & echo $!; wait) & done; wait"), why.Error(), func(cancel context.CancelCauseFunc) { cancel(why) }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -441,7 +435,7 @@ func TestEnded(t *testing.T) {
 			got := run(ctx, it, nil, func(*tool.Result) {
 				if tt.end != nil && !once {
 					once = true
-					tt.end(it, cancel)
+					tt.end(cancel)
 				}
 			})
 			want := "it is unknown whether the call had its effect: the command was ended because " + tt.want
@@ -457,35 +451,6 @@ func TestEnded(t *testing.T) {
 				t.Errorf("what it said while it ended is missing: %q", got.out)
 			}
 		})
-	}
-}
-
-// Calls of different tasks have equal ids.
-func TestCancelOfAnotherTask(t *testing.T) {
-	t.Parallel()
-	it := build(t, script("echo started; sleep 0.3; echo done"))
-	c, _ := tool.As[tool.CancellableTool](it)
-	got := run(t.Context(), it, nil, func(r *tool.Result) {
-		if r.Streaming && (c.Cancel("call") || c.Cancel("other/call") || c.Cancel("task/other") || c.Cancel("task/") || c.Cancel("")) {
-			t.Error("a call of somebody else is canceled")
-		}
-	})
-	if got.failed != nil {
-		t.Error(got.failed)
-	}
-	if c.Cancel("task/call") {
-		t.Error("a call that has ended is canceled")
-	}
-	// A call without a task has only its own id.
-	it = build(t, script("echo started; sleep 1000"))
-	c, _ = tool.As[tool.CancellableTool](it)
-	for r, err := range it.CallStreaming(call{Context: t.Context(), id: "alone"}, nil) {
-		if err == nil && r.Streaming && !c.Cancel("alone") {
-			t.Error("it cannot be canceled")
-		}
-		if err != nil && !errors.Is(err, tool.ErrOutcomeUnknown) || err == nil && !r.Streaming {
-			t.Errorf("it ended with %v, %v", r, err)
-		}
 	}
 }
 

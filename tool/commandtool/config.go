@@ -73,8 +73,7 @@ const (
 	defaultGrace = 2 * time.Second
 )
 
-// New returns a tool that runs commands. It is also a [tool.CancellableTool], and has a
-// time limit, a gate and annotations. Nothing is started or looked up: a program that is
+// New returns a tool that runs commands. It has a time limit, a gate and annotations. Nothing is started or looked up: a program that is
 // not installed is an error of each call, and of its method Startable() error.
 func New(c Config) (tool.StreamingTool, error) {
 	t, err := build(c)
@@ -98,7 +97,7 @@ func build(c Config) (*command, error) {
 	}
 	c.Grace, c.Output.Max = cmp.Or(c.Grace, defaultGrace), cmp.Or(c.Output.Max, defaultMax)
 	c.Run, c.Args, c.Env, c.Secrets = slices.Clone(c.Run), maps.Clone(c.Args), maps.Clone(c.Env), maps.Clone(c.Secrets)
-	t := &command{config: c, running: map[*running]struct{}{}}
+	t := &command{config: c}
 	var err error
 	if c.Free != nil {
 		err = t.parseFree()

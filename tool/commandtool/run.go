@@ -12,6 +12,7 @@ import (
 	"golang.org/x/text/runes"
 
 	"a2a-server/internal/child"
+	"a2a-server/internal/deadline"
 	"a2a-server/tool"
 )
 
@@ -39,8 +40,12 @@ const (
 // has run; it wraps [tool.ErrNoEffect] if the call was told to end.
 func (t *command) CallStreaming(ctx tool.Context, args map[string]any) iter.Seq2[*tool.Result, error] {
 	return func(yield func(*tool.Result, error) bool) {
-		limited, unregister := t.register(ctx)
-		defer unregister()
+		limited := context.Context(ctx)
+		if limit := t.config.Timeout; limit > 0 {
+			within, cancel := deadline.WithTimeoutCause(ctx, limit, fmt.Errorf("it took longer than %v", limit))
+			defer cancel()
+			limited = within
+		}
 		if limited.Err() != nil {
 			yield(nil, notRun(limited, context.Cause(limited)))
 			return
@@ -57,7 +62,7 @@ func (t *command) CallStreaming(ctx tool.Context, args map[string]any) iter.Seq2
 			return
 		}
 		e := &execution{tool: t, process: p, collector: newCollector(!t.config.Output.Bytes, t.config.Output.Max), lost: make(chan struct{})}
-		wanted, unwant := context.WithCancelCause(limited)
+		wanted, unwant := context.WithCancel(limited)
 		e.unwant = unwant
 		e.begin(wanted, input)
 		if e.publish(yield) {
@@ -81,8 +86,8 @@ type execution struct {
 	process   *child.Process
 	collector *collector
 	work      sync.WaitGroup
-	unwant    context.CancelCauseFunc // ends the command: its output is not read
-	lost      chan struct{}           // closed when it does not end although it was killed
+	unwant    context.CancelFunc // ends the command: its output is not read
+	lost      chan struct{}      // closed when it does not end although it was killed
 }
 
 // begin starts the goroutines that read the output, write the input and end the command.
@@ -149,12 +154,12 @@ func (e *execution) publish(yield func(*tool.Result, error) bool) (wanted bool) 
 	defer func() { // also when yield panics
 		e.collector.discard()
 		if !wanted {
-			e.unwant(errUnread)
+			e.unwant()
 			e.ended()
 		}
 		e.process.Close()
 		e.work.Wait()
-		e.unwant(nil)
+		e.unwant()
 	}()
 	if !e.chunks(yield) {
 		return false
