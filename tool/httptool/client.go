@@ -21,8 +21,6 @@ type ClientConfig struct {
 	// Own returns the addresses on which this process listens. They are never reached. It
 	// must be safe for concurrent use. Defaults to none.
 	Own func() []netip.AddrPort
-	// RootCAs has certificates in PEM, trusted in addition to the system's. Defaults to none.
-	RootCAs []byte
 	// Log gets network errors with addresses and server texts. Callers get the kind of
 	// failure.
 	Log zerolog.Logger
@@ -40,7 +38,6 @@ func NewClient(c ClientConfig) (*Client, error) {
 	client, err := egress.NewClient(egress.Config{
 		Allow:    c.Allow,
 		Own:      c.Own,
-		RootCAs:  c.RootCAs,
 		MaxBytes: maxBytes,
 		Timeout:  -1, // each tool has its own
 		// The standard library repeats a request when a reused connection breaks, and a tool
@@ -52,9 +49,6 @@ func NewClient(c ClientConfig) (*Client, error) {
 	}
 	return &Client{client, c.Log}, nil
 }
-
-// Close closes the connections that are not in use. The client can still be used.
-func (c *Client) Close() { c.client.CloseIdleConnections() }
 
 // isSafe reports whether a request with the method asks for no effect (RFC 9110 §9.2.1).
 func isSafe(method string) bool {

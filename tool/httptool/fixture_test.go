@@ -68,7 +68,6 @@ func client(t *testing.T, c httptool.ClientConfig) *httptool.Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(cl.Close)
 	return cl
 }
 

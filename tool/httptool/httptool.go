@@ -23,8 +23,8 @@ import (
 	"a2a-server/tool/agent"
 )
 
-// DefaultTimeout is the default of [Config].Timeout.
-const DefaultTimeout = 30 * time.Second
+// defaultTimeout is the default of [Config].Timeout.
+const defaultTimeout = 30 * time.Second
 
 // Config is a request with placeholders, and the tool's declarations. The package comment
 // describes the templates.
@@ -62,7 +62,7 @@ type Config struct {
 	// GET or HEAD.
 	Approve *bool
 	// Timeout bounds a call, from resolving the host to the end of the answer. Defaults to
-	// DefaultTimeout.
+	// 30 s.
 	Timeout time.Duration
 	// Client sends the requests. Defaults to a new client that allows only the public
 	// internet.
@@ -125,7 +125,7 @@ func (t *request) declare(d *declared) {
 	if c.Timeout < 0 {
 		d.problem("timeout: %s is out of range; write a duration such as 30s", c.Timeout)
 	}
-	c.Timeout = cmp.Or(c.Timeout, DefaultTimeout)
+	c.Timeout = cmp.Or(c.Timeout, defaultTimeout)
 	var err error
 	if t.result, err = parsePointer(c.Result); err != nil {
 		d.problem("result: %w", err)

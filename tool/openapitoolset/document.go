@@ -16,9 +16,9 @@ import (
 	"a2a-server/internal/visible"
 )
 
-// MaxSpec is the maximum size of a document, in bytes. It only bounds the cost of reading it:
+// maxSpec is the maximum size of a document, in bytes. It only bounds the cost of reading it:
 // GitHub's has 13 MiB. Only the selected operations are kept.
-const MaxSpec = 64 << 20
+const maxSpec = 64 << 20
 
 // document is an OpenAPI document as a JSON value.
 type document struct {
@@ -105,12 +105,12 @@ func read(c *Config) ([]byte, error) {
 	raw := c.Spec
 	if c.Path != "" {
 		var err error
-		if raw, err = privatefile.ReadAny(c.Path, MaxSpec); err != nil {
+		if raw, err = privatefile.ReadAny(c.Path, maxSpec); err != nil {
 			return nil, fmt.Errorf("spec: %w", err)
 		}
 	}
-	if len(raw) > MaxSpec {
-		return nil, fmt.Errorf("spec: it is larger than %d MiB; remove paths that are not used", MaxSpec>>20)
+	if len(raw) > maxSpec {
+		return nil, fmt.Errorf("spec: it is larger than %d MiB; remove paths that are not used", maxSpec>>20)
 	}
 	return raw, nil
 }

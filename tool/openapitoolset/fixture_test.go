@@ -105,7 +105,6 @@ func config(t *testing.T, c openapitoolset.Config) openapitoolset.Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(client.Close)
 	if c.Name == "" {
 		c.Name = "it"
 	}

@@ -43,7 +43,7 @@ type Config struct {
 	Header map[string]string
 	// Secrets returns the values of secrets; see [httptool.Config].
 	Secrets func(ctx context.Context, name string) (string, error)
-	// Timeout bounds each call. Defaults to [httptool.DefaultTimeout].
+	// Timeout bounds each call. Defaults to 30 s.
 	Timeout time.Duration
 	// Client sends the requests; see [httptool.Config].
 	Client *httptool.Client

@@ -58,7 +58,7 @@ func TestRefused(t *testing.T) {
 		{"other dialect", spec(`{"openapi":"3.1.0","jsonSchemaDialect":"https://evil.example/"}`), []string{"jsonSchemaDialect"}},
 		{"no operations", spec(`{"openapi":"3.1.0"}`), []string{"no operations"}},
 		{"deep YAML", spec("openapi: 3.0.0\nx: " + strings.Repeat("[", 200) + strings.Repeat("]", 200) + "\n"), []string{"nested deeper"}},
-		{"large", spec(strings.Repeat(" ", openapitoolset.MaxSpec+1)), []string{"larger than 64 MiB"}},
+		{"large", spec(strings.Repeat(" ", 64<<20+1)), []string{"larger than 64 MiB"}},
 
 		{"server without a host", openapitoolset.Config{Spec: one(""), Server: "/v1"}, []string{"server:", "absolute"}},
 		{"server with a variable", openapitoolset.Config{Spec: one(""), Server: "https://{region}.example"}, []string{"server:"}},
