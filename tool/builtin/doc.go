@@ -12,9 +12,6 @@ import (
 	"a2a-server/tool"
 )
 
-// Name is the name of the toolset.
-const Name = "builtin"
-
 // Config configures the tools.
 type Config struct {
 	// Ledger is the file that transfer_money appends to, a line per run. The first run creates
@@ -37,5 +34,5 @@ func New(c Config) (tool.Toolset, error) {
 	if err := errors.Join(errEcho, errStream, errTransfer); err != nil {
 		return nil, fmt.Errorf("built-in tools: %w", err)
 	}
-	return tool.NewToolset(Name, echo, stream, transfer), nil
+	return tool.NewToolset("builtin", echo, stream, transfer), nil
 }

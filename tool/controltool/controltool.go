@@ -9,9 +9,8 @@ import (
 
 // The names of the tools.
 const (
-	FinishName     = "finish"   // of [Finish]
-	EscalateName   = "escalate" // of [Escalate]
-	TransferPrefix = "transfer_to_"
+	FinishName   = "finish"   // of [Finish]
+	EscalateName = "escalate" // of [Escalate]
 )
 
 // finish are the arguments of finish.

@@ -22,7 +22,7 @@ func TransferTo(name, description string) (tool.Tool, error) {
 		description = "Hands the task over to the agent " + name + ", whose answer ends it. Call it alone."
 	}
 	t, err := functiontool.NewStreaming(functiontool.Config{
-		Name:        TransferPrefix + name,
+		Name:        "transfer_to_" + name,
 		Description: description,
 		Annotations: tool.Annotations{ReadOnly: true},
 	}, func(ctx tool.Context, _ struct{}) iter.Seq2[*tool.Result, error] {

@@ -19,8 +19,8 @@ import (
 	"a2a-server/internal/visible"
 )
 
-// DefaultExtensions are the extensions of files that [Folders] has if none are chosen.
-var DefaultExtensions = []string{"md", "markdown", "txt", "html", "htm", "json"}
+// defaultExtensions are the extensions of files that [Folders] has if none are chosen.
+var defaultExtensions = []string{"md", "markdown", "txt", "html", "htm", "json"}
 
 const (
 	maxEntries = 2_000_000       // files and folders that a scan looks at
@@ -39,7 +39,7 @@ type Folders struct {
 	// element of their folder's path, which has to differ.
 	Paths []string
 	// Extensions are those of the files, without a dot, in any case. Defaults to
-	// [DefaultExtensions].
+	// md, markdown, txt, html, htm and json.
 	Extensions []string
 }
 
@@ -80,7 +80,7 @@ func (f *Folders) prefix(folder string) string {
 func (f *Folders) Documents(ctx context.Context, limit int) (all []Document, omitted string, err error) {
 	l := listing{ctx: ctx, limit: limit, extensions: f.Extensions}
 	if len(l.extensions) == 0 {
-		l.extensions = DefaultExtensions
+		l.extensions = defaultExtensions
 	}
 	for _, folder := range f.Paths {
 		root, err := openRoot(folder)

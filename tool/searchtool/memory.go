@@ -1,17 +1,15 @@
 package searchtool
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"strconv"
 	"strings"
-	"time"
 
 	"a2a-server/tool"
 	"a2a-server/tool/agent"
-	"a2a-server/tool/functiontool"
 )
 
 // Format is the version of the files of an index. An index of another version is not opened:
@@ -21,33 +19,18 @@ const Format = 1
 // Folder returns the Folder of the configuration.
 func (t *Tool) Folder() string { return t.config.Folder }
 
-// MemoryConfig configures a tool that searches the memory of its calls.
-type MemoryConfig struct {
-	Name, Description string        // required
-	Timeout           time.Duration // Defaults to the limit of all calls.
-	Approve           bool          // every call has to be approved
-}
-
 // NewMemory returns a tool that searches the agent's memory for the caller, as
-// [tool.Context].SearchMemory does. Its result is a [Result] whose paths are the entries'
-// metadata "path", if they have it, or their author.
-func NewMemory(c MemoryConfig) (tool.CallableTool, error) {
-	if strings.TrimSpace(c.Description) == "" {
-		return nil, errors.New("searchtool: Description is missing")
-	}
-	t, err := functiontool.New(functiontool.Config{
-		Name: c.Name, Description: c.Description, RequireApproval: c.Approve, Annotations: tool.Annotations{ReadOnly: true}, Timeout: c.Timeout,
-	}, func(ctx tool.Context, a arguments) (*Result, error) {
+// [tool.Context].SearchMemory does. Of c only Name, Description, Timeout and Approve count. Its result
+// is a [Result] whose paths are the entries' metadata "path", if they have it, or their author.
+func NewMemory(c Config) (tool.CallableTool, error) {
+	return c.tool(func(ctx tool.Context, a arguments) (*Result, error) {
 		found, err := ctx.SearchMemory(ctx, a.Query)
 		if err != nil {
 			return nil, err
 		}
 		words := terms(a.Query)
-		if a.Limit <= 0 {
-			a.Limit = someResults
-		}
 		var hits []hit
-		for _, m := range found.Results[:min(len(found.Results), a.Limit)] {
+		for _, m := range found.Results[:min(len(found.Results), cmp.Or(max(a.Limit, 0), someResults))] {
 			h := hit{path: m.Author, score: m.Score, text: m.Content, lines: []int{1}}
 			if path, is := m.Metadata["path"].(string); is {
 				h.path = path
@@ -59,10 +42,6 @@ func NewMemory(c MemoryConfig) (tool.CallableTool, error) {
 		}
 		return resultOf(hits, words, status{documents: len(found.Results)}), nil
 	})
-	if err != nil {
-		return nil, fmt.Errorf("searchtool: %w", err)
-	}
-	return t, nil
 }
 
 // maxRanked bounds the passages of a result of Rank.

@@ -1,6 +1,7 @@
 package searchtool
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -24,10 +25,10 @@ type Config struct {
 	// may have. Defaults to a temporary folder, which Close removes.
 	Folder string
 	// Refresh is how old the newest scan may be before a search starts another one. Defaults to
-	// [DefaultRefresh].
+	// 10 s.
 	Refresh time.Duration
 	// Wait is how long a search waits for the first scan. Then it searches the index as it is.
-	// Defaults to [DefaultWait].
+	// Defaults to 2 s.
 	Wait time.Duration
 	// Timeout bounds each call. Defaults to the limit of all calls.
 	Timeout time.Duration
@@ -47,12 +48,6 @@ type Limits struct {
 	// DiskFree is how many bytes stay free on the disk of the index, on Linux. Defaults to 512 MiB.
 	DiskFree uint64
 }
-
-// The defaults of [Config].
-const (
-	DefaultRefresh = 10 * time.Second
-	DefaultWait    = 2 * time.Second
-)
 
 const (
 	maxQuery     = 1000     // characters
@@ -102,18 +97,27 @@ type Result struct {
 
 // New returns a tool. Nothing is opened before [Tool.Start] or the first call.
 func New(c Config) (*Tool, error) {
-	switch {
-	case c.Source == nil:
+	if c.Source == nil {
 		return nil, errors.New("searchtool: Source is missing")
-	case strings.TrimSpace(c.Description) == "":
-		return nil, errors.New("searchtool: Description is missing")
 	}
 	c.setDefaults()
 	t := &Tool{config: c, keeper: newKeeper(&c), ended: make(chan struct{})}
 	var err error
-	t.CallableTool, err = functiontool.New(functiontool.Config{
+	t.CallableTool, err = c.tool(func(ctx tool.Context, a arguments) (*Result, error) { return t.Search(ctx, a.Query, a.Limit) })
+	if err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// tool returns the tool of a search.
+func (c *Config) tool(search func(tool.Context, arguments) (*Result, error)) (tool.CallableTool, error) {
+	if strings.TrimSpace(c.Description) == "" {
+		return nil, errors.New("searchtool: Description is missing")
+	}
+	t, err := functiontool.New(functiontool.Config{
 		Name: c.Name, Description: c.Description, RequireApproval: c.Approve, Annotations: tool.Annotations{ReadOnly: true}, Timeout: c.Timeout,
-	}, func(ctx tool.Context, a arguments) (*Result, error) { return t.Search(ctx, a.Query, a.Limit) })
+	}, search)
 	if err != nil {
 		return nil, fmt.Errorf("searchtool: %w", err)
 	}
@@ -121,25 +125,11 @@ func New(c Config) (*Tool, error) {
 }
 
 func (c *Config) setDefaults() {
-	if c.Refresh <= 0 {
-		c.Refresh = DefaultRefresh
-	}
-	if c.Wait <= 0 {
-		c.Wait = DefaultWait
-	}
+	c.Refresh, c.Wait = cmp.Or(max(c.Refresh, 0), 10*time.Second), cmp.Or(max(c.Wait, 0), 2*time.Second)
 	l := &c.Limits
-	if l.Documents <= 0 {
-		l.Documents = 100_000
-	}
-	if l.Document <= 0 {
-		l.Document = 4 << 20
-	}
-	if l.Text <= 0 {
-		l.Text = 1 << 30
-	}
-	if l.DiskFree == 0 {
-		l.DiskFree = 512 << 20
-	}
+	l.Documents = cmp.Or(max(l.Documents, 0), 100_000)
+	l.Document, l.Text = cmp.Or(max(l.Document, 0), 4<<20), cmp.Or(max(l.Text, 0), 1<<30)
+	l.DiskFree = cmp.Or(l.DiskFree, 512<<20)
 }
 
 // Unwrap returns the tool without its index; see [tool.Chain].

@@ -19,7 +19,7 @@ func buildSearch(w *maker, e *entry) (key string, err error) {
 	approve := w.approval(c)
 	asks := approve != nil && *approve
 	if c.Memory {
-		t, err := searchtool.NewMemory(searchtool.MemoryConfig{Name: c.Name, Description: c.Description, Timeout: c.Timeout, Approve: asks})
+		t, err := searchtool.NewMemory(searchtool.Config{Name: c.Name, Description: c.Description, Timeout: c.Timeout, Approve: asks})
 		if err != nil {
 			return "search", err
 		}
