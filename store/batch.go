@@ -2,7 +2,6 @@ package store
 
 import (
 	"fmt"
-	"iter"
 	"slices"
 )
 
@@ -179,20 +178,10 @@ func (b *Batch) CheckHolds() error {
 	return nil
 }
 
-// owners yields the owners that b's rows and needs name.
-func (b *Batch) owners() iter.Seq[Scope] {
-	return func(yield func(Scope) bool) {
-		for i := range b.Rows {
-			if of := b.Rows[i].Of; !of.IsZero() && !yield(of) {
-				return
-			}
-		}
-		for i := range b.Needs {
-			if !yield(b.Needs[i].Of) {
-				return
-			}
-		}
-	}
+// namesOther reports whether b's rows or needs name another owner.
+func (b *Batch) namesOther(owner Scope) bool {
+	return slices.ContainsFunc(b.Rows, func(c RowChange) bool { return !c.Of.IsZero() && c.Of != owner }) ||
+		slices.ContainsFunc(b.Needs, func(n RowRef) bool { return n.Of != owner })
 }
 
 // IndexKey is an entry of a row in a named index.

@@ -22,15 +22,12 @@ type Commit struct {
 // NewCommit returns an open Commit, for implementations of [Store].
 func NewCommit() *Commit { return &Commit{done: make(chan struct{})} }
 
-// closed is the channel of commits that are answered from the start.
-var closed = func() chan struct{} {
-	c := make(chan struct{})
-	close(c)
-	return c
-}()
-
 // Answered returns a Commit already answered.
-func Answered(r Receipt, err error) *Commit { return &Commit{done: closed, receipt: r, err: err} }
+func Answered(r Receipt, err error) *Commit {
+	c := NewCommit()
+	c.Answer(r, err)
+	return c
+}
 
 // Answer closes the commit with its outcome. The implementation calls it exactly
 // once; a second call panics.

@@ -16,24 +16,14 @@ func (q Query) EncodeCursor(s Scope, pos []byte) string { return encodeCursor(q.
 
 // DecodeCursor returns the position in q.Cursor, nil when there is none, or
 // ErrCursor.
-func (q Query) DecodeCursor(s Scope) ([]byte, error) {
-	if q.Cursor == "" {
-		return nil, nil
-	}
-	return decodeCursor(q.bind(s), q.Cursor)
-}
+func (q Query) DecodeCursor(s Scope) ([]byte, error) { return decodeCursor(q.bind(s), q.Cursor) }
 
 // EncodeCursor returns the cursor that continues q of s after pos.
 func (q RowQuery) EncodeCursor(s Scope, pos []byte) string { return encodeCursor(q.bind(s), pos) }
 
 // DecodeCursor returns the position in q.Cursor, nil when there is none, or
 // ErrCursor.
-func (q RowQuery) DecodeCursor(s Scope) ([]byte, error) {
-	if q.Cursor == "" {
-		return nil, nil
-	}
-	return decodeCursor(q.bind(s), q.Cursor)
-}
+func (q RowQuery) DecodeCursor(s Scope) ([]byte, error) { return decodeCursor(q.bind(s), q.Cursor) }
 
 func (q Query) bind(s Scope) [8]byte {
 	return bind(fmt.Sprintf("tasks.v1 %d %q %q %q %d %d", s.kind, s.tenant, s.subject, q.Context, q.State, q.Since))
@@ -53,6 +43,9 @@ func encodeCursor(bound [8]byte, pos []byte) string {
 }
 
 func decodeCursor(bound [8]byte, cursor string) ([]byte, error) {
+	if cursor == "" {
+		return nil, nil
+	}
 	b, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
 	if err != nil || len(b) <= len(bound) || [8]byte(b[:8]) != bound {
 		return nil, ErrCursor

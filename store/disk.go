@@ -32,8 +32,8 @@ func (e *DiskError) Error() string {
 	return fmt.Sprintf("%s %d bytes of the disk, and a new task would exceed the limit of %d", whose, e.Used, e.Limit)
 }
 
-// DiskBytes returns how many bytes b adds to its owner's usage.
-func (b *Batch) DiskBytes() uint64 {
+// diskBytes returns how many bytes b adds to its owner's usage.
+func (b *Batch) diskBytes() uint64 {
 	n := uint64(0)
 	if b.Creates() {
 		n = TaskBytes
@@ -50,7 +50,7 @@ func (h *Header) DiskBytes() uint64 { return TaskBytes + h.Bytes }
 // Fits returns the usage after b has been added to used, or a *DiskError if b is a create that
 // exceeds one of its limits. A field that b does not limit is 0.
 func (b *Batch) Fits(used Disk) (Disk, error) {
-	more := b.DiskBytes()
+	more := b.diskBytes()
 	var sum Disk
 	if limit := b.Disk.Owner; limit > 0 {
 		if sum.Owner = used.Owner + more; sum.Owner > limit {

@@ -34,10 +34,8 @@ func Next(h *Header, b *Batch, epoch uint64) (Header, Receipt, error) {
 	if n.Context == "" && b.HasContextRows() {
 		return n, Receipt{}, fmt.Errorf("%w: task %s has no context, so it cannot change context rows", ErrInvalid, n.Task)
 	}
-	for of := range b.owners() {
-		if of != n.Owner {
-			return n, Receipt{}, fmt.Errorf("%w: a row of another owner than the task's", ErrInvalid)
-		}
+	if b.namesOther(n.Owner) {
+		return n, Receipt{}, fmt.Errorf("%w: a row of another owner than the task's", ErrInvalid)
 	}
 	c := &b.Change
 	if n.Phase == Final && (c.Status != nil || c.Phase != 0 || c.TakeFence) {

@@ -18,7 +18,7 @@ func storeRows() []row {
 		{"store/boltstore/internal/boltfile", "File.StillThere", always("SameFile"), "store/boltstore TestFileIsNotThereAnyMore/replaced", "what goes into a file that was replaced is not acknowledged"},
 		{"store/boltstore/internal/boltfile", "File.Tx", never("oldest id"), "store/boltstore TestBeginMeetsDamage/newest_meta_page", "a store does not fall back to a commit before one that was acknowledged"},
 		{"store/boltstore/internal/boltfile", "Mark.leave", returns("nil"), "store/boltstore TestRoundPanics", "a store that has failed is checked before it is used again"},
-		{"store/boltstore/internal/read", "RowLister.one", never("Damaged len"), "store/boltstore TestDamagedRows", "a damaged row is not taken for an empty one"},
+		{"store/boltstore/internal/read", "rowLister.one", never("Damaged len"), "store/boltstore TestDamagedRows", "a damaged row is not taken for an empty one"},
 		{"store/boltstore/internal/boltfile", "Open", before("create", "options.NoSync = true"), "store/boltstore TestSyncs", "a commit is on the disk"},
 		{"store/boltstore/internal/pages", "Image.Check", zero("checkFreelist"), "store/boltstore TestFreelist", "a list of free pages that is damaged is found after a failure"},
 		{"store/boltstore/internal/read", "Lister.live", before("e.Owner", "if _, err := Header(l.tasks, id); err != nil { continue }"), "store/boltstore TestListPassesOverOthersAtWork", "a list passes over what others have at work"},

@@ -3,7 +3,7 @@
 //
 // The packages below it, from the bottom: [boltfile], the open file; [layout], keys and values;
 // internal/pages, the check of pages; internal/read, the reads; [counts] and [tail], the caches of readers; [writer].
-// Package internal/backup copies a file that is written, and makes a file of the copy. A [DB] puts them together, and a [Handle] is an
+// Package internal/backup copies a file that is written, and makes a file of the copy. A [DB] puts them together, and a handle is an
 // instance's access.
 //
 // # Layout

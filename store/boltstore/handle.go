@@ -12,8 +12,8 @@ import (
 	"a2a-server/store/boltstore/internal/read"
 )
 
-// Handle is an instance's access to a DB. It implements [store.Handle].
-type Handle struct {
+// handle is an instance's access to a DB. It implements [store.Handle].
+type handle struct {
 	db    *DB
 	epoch uint64
 
@@ -23,7 +23,7 @@ type Handle struct {
 	claim store.TaskID // where Claim continues
 }
 
-var _ store.Handle = (*Handle)(nil)
+var _ store.Handle = (*handle)(nil)
 
 // Handle returns a new handle: a separate instance with a new epoch, which is durable
 // when Handle returns.
@@ -35,15 +35,15 @@ func (db *DB) Handle() (store.Handle, error) {
 	for newest := db.newest.Load(); newest < epoch && !db.newest.CompareAndSwap(newest, epoch); {
 		newest = db.newest.Load()
 	}
-	return &Handle{db: db, epoch: epoch}, nil
+	return &handle{db: db, epoch: epoch}, nil
 }
 
 // Epoch returns the number of the instance; see [store.Leases].
-func (h *Handle) Epoch() uint64 { return h.epoch }
+func (h *handle) Epoch() uint64 { return h.epoch }
 
 // Lease returns whether an instance holds an epoch: the newest handle does, because the lock of the
 // file keeps other processes out; see [store.Leases].
-func (h *Handle) Lease(_ context.Context, epoch uint64) (store.Lease, error) {
+func (h *handle) Lease(_ context.Context, epoch uint64) (store.Lease, error) {
 	if err := h.alive(); err != nil {
 		return store.Lease{}, err
 	}
@@ -54,37 +54,44 @@ func (h *Handle) Lease(_ context.Context, epoch uint64) (store.Lease, error) {
 }
 
 // Close releases the handle; see [store.Store].
-func (h *Handle) Close() error {
+func (h *handle) Close() error {
 	h.closed.Store(true)
 	return nil
 }
 
 // Err calls [DB.Err]; see [store.Health].
-func (h *Handle) Err() error { return h.db.Err() }
+func (h *handle) Err() error { return h.db.Err() }
 
 // Trouble calls [DB.Trouble].
-func (h *Handle) Trouble() error { return h.db.Trouble() }
+func (h *handle) Trouble() error { return h.db.Trouble() }
 
 // Incarnation calls [DB.Incarnation].
-func (h *Handle) Incarnation() uint64 { return h.db.Incarnation() }
+func (h *handle) Incarnation() uint64 { return h.db.Incarnation() }
 
-func (h *Handle) alive() error {
+func (h *handle) alive() error {
 	if h.closed.Load() {
 		return store.ErrClosed
 	}
 	return h.db.file.Failure()
 }
 
-// view reads the file for a handle that is open.
-func (h *Handle) view(ctx context.Context, fn func(tx *bolt.Tx) error) error {
+// view reads the file for a handle that is open. With an error v is zero.
+func view[T any](ctx context.Context, h *handle, read func(tx *bolt.Tx) (T, error)) (v T, err error) {
 	if err := h.alive(); err != nil {
-		return err
+		return v, err
 	}
-	return h.db.file.View(ctx, fn)
+	var found T
+	if err := h.db.file.View(ctx, func(tx *bolt.Tx) (err error) {
+		found, err = read(tx)
+		return err
+	}); err != nil {
+		return v, err
+	}
+	return found, nil
 }
 
 // Append queues b; see [store.Store].
-func (h *Handle) Append(ctx context.Context, b *store.Batch) *store.Commit {
+func (h *handle) Append(ctx context.Context, b *store.Batch) *store.Commit {
 	err := h.alive()
 	if err == nil {
 		err = b.Validate()
@@ -105,7 +112,7 @@ func (h *Handle) Append(ctx context.Context, b *store.Batch) *store.Commit {
 }
 
 // Read returns a page of a task; see [store.Store].
-func (h *Handle) Read(ctx context.Context, s store.Scope, id store.TaskID, from store.From, limit store.Limit) (store.LogPage, error) {
+func (h *handle) Read(ctx context.Context, s store.Scope, id store.TaskID, from store.From, limit store.Limit) (store.LogPage, error) {
 	if err := h.alive(); err != nil {
 		return store.LogPage{}, err
 	}
@@ -115,16 +122,11 @@ func (h *Handle) Read(ctx context.Context, s store.Scope, id store.TaskID, from 
 			return v, nil
 		}
 	}
-	p := read.NewPager(s, id, from, limit)
-	defer p.Release()
-	if err := h.view(ctx, p.Run); err != nil {
-		return store.LogPage{}, err
-	}
-	return p.Page, nil
+	return view(ctx, h, func(tx *bolt.Tx) (store.LogPage, error) { return read.Log(tx, s, id, from, limit) })
 }
 
 // Tasks lists headers; see [store.Store].
-func (h *Handle) Tasks(ctx context.Context, s store.Scope, q store.Query) (page store.TaskPage, err error) {
+func (h *handle) Tasks(ctx context.Context, s store.Scope, q store.Query) (store.TaskPage, error) {
 	at, err := q.DecodeCursor(s)
 	if err != nil {
 		return store.TaskPage{}, err
@@ -132,27 +134,16 @@ func (h *Handle) Tasks(ctx context.Context, s store.Scope, q store.Query) (page 
 	if s.IsZero() {
 		return store.TaskPage{}, nil
 	}
-	err = h.view(ctx, func(tx *bolt.Tx) (err error) {
-		page, err = read.Tasks(tx, s, q, at, h.db.counts.Total)
-		return err
-	})
-	if err != nil {
-		return store.TaskPage{}, err
-	}
-	return page, nil
+	return view(ctx, h, func(tx *bolt.Tx) (store.TaskPage, error) { return read.Tasks(tx, s, q, at, h.db.counts.Total) })
 }
 
 // States counts the tasks of all owners; see [store.Counter].
-func (h *Handle) States(ctx context.Context) (n store.States, err error) {
-	err = h.view(ctx, func(tx *bolt.Tx) error {
-		n = h.db.counts.All(tx)
-		return nil
-	})
-	return n, err
+func (h *handle) States(ctx context.Context) (store.States, error) {
+	return view(ctx, h, func(tx *bolt.Tx) (store.States, error) { return h.db.counts.All(tx), nil })
 }
 
 // Rows lists rows; see [store.Store].
-func (h *Handle) Rows(ctx context.Context, s store.Scope, q store.RowQuery) (store.RowPage, error) {
+func (h *handle) Rows(ctx context.Context, s store.Scope, q store.RowQuery) (store.RowPage, error) {
 	if err := q.Validate(s); err != nil {
 		return store.RowPage{}, err
 	}
@@ -163,38 +154,27 @@ func (h *Handle) Rows(ctx context.Context, s store.Scope, q store.RowQuery) (sto
 	if s.IsZero() {
 		return store.RowPage{}, nil
 	}
-	l := read.NewRowLister(s, q, at)
-	if err := h.view(ctx, l.Run); err != nil {
-		return store.RowPage{}, err
-	}
-	return l.Page, nil
+	return view(ctx, h, func(tx *bolt.Tx) (store.RowPage, error) { return read.Rows(tx, s, q, at) })
 }
 
 // Due lists due work; see [store.Store].
-func (h *Handle) Due(ctx context.Context, now store.Millis, after store.DuePosition, limit int) (due []store.Due, next store.Millis, err error) {
+func (h *handle) Due(ctx context.Context, now store.Millis, after store.DuePosition, limit int) (due []store.Due, next store.Millis, err error) {
 	limit = store.PageSize(limit)
-	err = h.view(ctx, func(tx *bolt.Tx) (err error) {
+	due, err = view(ctx, h, func(tx *bolt.Tx) (due []store.Due, err error) {
 		due, next, err = read.Due(tx, now, after, limit)
-		return err
+		return due, err
 	})
-	if err != nil {
-		return nil, 0, err
-	}
-	return due, next, nil
+	return due, next, err
 }
 
 // Audit lists the audit; see [store.AuditLog].
-func (h *Handle) Audit(ctx context.Context, after uint64, limit int) (entries []store.AuditEntry, err error) {
+func (h *handle) Audit(ctx context.Context, after uint64, limit int) ([]store.AuditEntry, error) {
 	limit = store.PageSize(limit)
-	err = h.view(ctx, func(tx *bolt.Tx) (err error) {
-		entries, err = read.Audit(tx, after, limit)
-		return err
-	})
-	return entries, err
+	return view(ctx, h, func(tx *bolt.Tx) ([]store.AuditEntry, error) { return read.Audit(tx, after, limit) })
 }
 
 // Claim takes over tasks of older epochs; see [store.Store].
-func (h *Handle) Claim(ctx context.Context, limit int) ([]store.Header, error) {
+func (h *handle) Claim(ctx context.Context, limit int) ([]store.Header, error) {
 	if err := h.alive(); err != nil {
 		return nil, err
 	}
@@ -215,7 +195,7 @@ func (h *Handle) Claim(ctx context.Context, limit int) ([]store.Header, error) {
 }
 
 // Delete removes a task; see [store.Store].
-func (h *Handle) Delete(ctx context.Context, s store.Scope, id store.TaskID, audit []byte) error {
+func (h *handle) Delete(ctx context.Context, s store.Scope, id store.TaskID, audit []byte) error {
 	if err := h.alive(); err != nil {
 		return err
 	}
@@ -223,11 +203,11 @@ func (h *Handle) Delete(ctx context.Context, s store.Scope, id store.TaskID, aud
 }
 
 // Watch wakes a reader; see [store.Watcher].
-func (h *Handle) Watch(s store.Scope, id store.TaskID) (<-chan struct{}, func()) {
+func (h *handle) Watch(s store.Scope, id store.TaskID) (<-chan struct{}, func()) {
 	return h.db.tails.Watch(s, id)
 }
 
 // WatchRows wakes a reader of rows of a kind; see [store.Watcher].
-func (h *Handle) WatchRows(s store.Scope, kind string) (<-chan struct{}, func()) {
+func (h *handle) WatchRows(s store.Scope, kind string) (<-chan struct{}, func()) {
 	return h.db.ofRows.Watch(s, kind)
 }

@@ -64,60 +64,31 @@ func (c *Counts) Total(l *read.Lister) int64 {
 		sum := l.Tally(l.Query.Since)
 		return sum.Of(l.Query.State)
 	}
-	key := Key{l.Scope, l.Query.Context}
-	c.mu.Lock()
-	if n := c.kept[key]; n != nil {
-		defer c.mu.Unlock()
-		return n.tally.Of(l.Query.State)
-	}
-	c.mu.Unlock()
-	sum, _ := c.count(l.Tx, key, false /* use */, func() read.Tally { return all(l) })
+	sum, _ := c.count(l.Tx, Key{l.Scope, l.Query.Context}, false /* use */)
 	return sum.Of(l.Query.State)
 }
 
 // All returns how many tasks of all owners are in each state, as of the view tx or later. Its
 // counter stays.
 func (c *Counts) All(tx *bolt.Tx) store.States {
-	key := Key{Owner: store.System()}
-	c.mu.Lock()
-	if n := c.kept[key]; n != nil {
-		defer c.mu.Unlock()
-		return n.tally.States
-	}
-	c.mu.Unlock()
-	sum, _ := c.count(tx, key, true /* use */, func() read.Tally { return read.TallyAll(tx) })
+	sum, _ := c.count(tx, Key{Owner: store.System()}, true /* use */)
 	return sum.States
-}
-
-// all counts the tasks of l's owner and context in all states.
-func all(l *read.Lister) read.Tally {
-	return read.NewLister(l.Tx, l.Scope, store.Query{Context: l.Query.Context}).Tally(0)
 }
 
 // Use returns the counter of a context, which stays until release: it is correct for the
 // writer in every round that follows.
-func (c *Counts) Use(ctx context.Context, file *boltfile.File, owner store.Scope, contextID string) (*Count, error) {
+func (c *Counts) Use(ctx context.Context, file *boltfile.File, owner store.Scope, contextID string) (n *Count, err error) {
 	key := Key{owner, contextID}
-	for {
-		c.mu.Lock()
-		n := c.kept[key]
-		if n != nil {
-			n.users++
-		}
-		c.mu.Unlock()
-		if n != nil {
-			return n, nil
-		}
-		err := file.View(ctx, func(tx *bolt.Tx) error {
-			_, n = c.count(tx, key, true /* use */, func() read.Tally {
-				return read.NewLister(tx, owner, store.Query{Context: contextID}).Tally(0)
-			})
+	if _, n = c.known(key, true /* use */); n != nil {
+		return n, nil // without a transaction
+	}
+	for n == nil && err == nil {
+		err = file.View(ctx, func(tx *bolt.Tx) error {
+			_, n = c.count(tx, key, true /* use */)
 			return nil
 		})
-		if n != nil || err != nil {
-			return n, err
-		}
 	}
+	return n, err
 }
 
 // Release gives back a result of use, or nil.
@@ -130,12 +101,33 @@ func (n *Count) Release() {
 	n.users--
 }
 
-// count counts all states of key in the view tx by tally, and keeps the counter: kept is nil when
-// a commit came between the view and now, so that it cannot be kept, or the key has another
-// counter.
-func (c *Counts) count(tx *bolt.Tx, key Key, use bool, tally func() read.Tally) (sum read.Tally, kept *Count) {
+// known returns the counter that is kept for key, nil without one, and its tasks.
+func (c *Counts) known(key Key, use bool) (sum read.Tally, kept *Count) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := c.kept[key]
+	if n == nil {
+		return sum, nil
+	}
+	if use {
+		n.users++
+	}
+	return n.tally, n
+}
+
+// count returns how many tasks of key are in each state, as of the view tx or later, and the
+// counter: nil when a commit came between the view and now, so that it cannot be kept, or another
+// call is counting.
+func (c *Counts) count(tx *bolt.Tx, key Key, use bool) (sum read.Tally, kept *Count) {
+	if sum, kept = c.known(key, use); kept != nil {
+		return sum, kept
+	}
 	n := c.begin(key, uint64(tx.ID()))
-	sum = tally()
+	if key.Owner == store.System() {
+		sum = read.TallyAll(tx)
+	} else {
+		sum = read.NewLister(tx, key.Owner, store.Query{Context: key.Context}).Tally(0)
+	}
 	return sum, c.end(n, sum, use)
 }
 

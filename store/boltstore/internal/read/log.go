@@ -2,7 +2,6 @@ package read
 
 import (
 	"fmt"
-	"sync"
 
 	bolt "go.etcd.io/bbolt"
 
@@ -72,70 +71,51 @@ func (f *finder) value(k uint64) error {
 	return nil
 }
 
-// Pager reads a page of a task into a view, whose Next is where the page begins.
-type Pager struct {
-	scope store.Scope
-	id    store.TaskID
-	from  store.From
+// Log returns a page of the log of a task in scope s, which begins at from.
+func Log(tx *bolt.Tx, s store.Scope, id store.TaskID, from store.From, limit store.Limit) (store.LogPage, error) {
+	t, err := Task(tx.Bucket(layout.BucketTask), s, id)
+	if err != nil {
+		return store.LogPage{}, err
+	}
+	p := pager{log: valuesOf(tx, layout.BucketLog), task: t, limit: limit}
+	p.page.Header, p.page.Next = t.Header, from.Start(&t.Header, limit.NoBulk)
+	if limit.Refuses(&t.Header) {
+		n, _ := p.page.Next.Seq()
+		p.page.More = n < t.Seq
+		return p.page, nil
+	}
+	if _, exact := from.Seq(); !exact {
+		err = p.snapshot()
+	}
+	if err == nil {
+		err = p.read()
+	}
+	return p.page, err
+}
 
+// pager reads a page of a task. The Next of the page is where it begins, and then the place after the
+// events so far.
+type pager struct {
 	log   values
 	task  layout.HeaderValue
 	known layout.Place // of a value known not to begin after the page; zero: none is
 	limit store.Limit
-	Page  store.LogPage
+	page  store.LogPage
 	size  int // of the events so far
-}
-
-// pagers keeps pagers for the next pages. Without it, each page would leave 560 bytes of
-// garbage between the allocations that waiting streams keep.
-var pagers = sync.Pool{New: func() any { return new(Pager) }}
-
-// NewPager returns a pager that begins at from, in scope s. It must be released.
-func NewPager(s store.Scope, id store.TaskID, from store.From, limit store.Limit) *Pager {
-	p, _ := pagers.Get().(*Pager)
-	p.scope, p.id, p.from, p.limit = s, id, from, limit
-	return p
-}
-
-// Release gives the pager back. It must not be used any more.
-func (p *Pager) Release() {
-	*p = Pager{}
-	pagers.Put(p)
-}
-
-// Run reads the page into p.view.
-func (p *Pager) Run(tx *bolt.Tx) (err error) {
-	if p.task, err = Task(tx.Bucket(layout.BucketTask), p.scope, p.id); err != nil {
-		return err
-	}
-	v, t := &p.Page, &p.task.Header
-	v.Header, v.Next = *t, p.from.Start(t, p.limit.NoBulk)
-	if p.limit.Refuses(t) {
-		n, _ := v.Next.Seq()
-		v.More = n < t.Seq
-		return nil
-	}
-	p.log = valuesOf(tx, layout.BucketLog)
-	if _, exact := p.from.Seq(); !exact {
-		if err := p.snapshot(); err != nil {
-			return err
-		}
-	}
-	return p.read()
 }
 
 // snapshot copies the newest snapshot of the task, and its bulk unless that is left
 // out.
-func (p *Pager) snapshot() (err error) {
+func (p *pager) snapshot() (err error) {
 	t := &p.task
 	if t.SnapshotAt == 0 {
 		return nil
 	}
-	if p.Page.Snapshot, err = p.snapshotAt(t.SnapshotAt, t.Header.Snapshot, false /* bulk */); err != nil || p.limit.NoBulk {
+	if p.page.Snapshot, err = p.snapshotAt(t.SnapshotAt, t.Header.Snapshot, false /* bulk */); err != nil || p.limit.NoBulk {
 		return err
 	}
 	if t.BulkAt != 0 {
-		if p.Page.Bulk, err = p.snapshotAt(t.BulkAt, t.BulkSnapshot, true /* bulk */); err != nil {
+		if p.page.Bulk, err = p.snapshotAt(t.BulkAt, t.BulkSnapshot, true /* bulk */); err != nil {
 			return err
 		}
 	}
@@ -143,7 +123,7 @@ func (p *Pager) snapshot() (err error) {
 }
 
 // snapshotAt copies the snapshot, or a snapshot's bulk, of the value at position.
-func (p *Pager) snapshotAt(position, after uint64, bulk bool) ([]byte, error) {
+func (p *pager) snapshotAt(position, after uint64, bulk bool) ([]byte, error) {
 	h, r, err := layout.ReadValue(p.log, p.task.Task, position)
 	if err != nil {
 		return nil, err
@@ -160,15 +140,15 @@ func (p *Pager) snapshotAt(position, after uint64, bulk bool) ([]byte, error) {
 	if r.Err != nil || has != after {
 		return nil, fmt.Errorf("%w: snapshot of task %s at %d", store.ErrDataLoss, p.task.Task, position)
 	}
-	if n, _ := p.Page.Next.Seq(); n == after {
+	if n, _ := p.page.Next.Seq(); n == after {
 		p.known = layout.Place{Position: position, K: h.K}
 	}
 	return append([]byte{}, data...), nil
 }
 
 // read copies as many events as the limit allows.
-func (p *Pager) read() error {
-	v, t := &p.Page, &p.task
+func (p *pager) read() error {
+	v, t := &p.page, &p.task
 	for windows := 0; len(v.Events) == 0 && windows < maxWindows; windows++ {
 		n, _ := v.Next.Seq()
 		if n >= t.Seq {
@@ -199,7 +179,7 @@ func (p *Pager) read() error {
 
 // window returns the places of the value that holds the event after n and of the next values,
 // in descending order.
-func (p *Pager) window(n uint64) ([]layout.Place, error) {
+func (p *pager) window(n uint64) ([]layout.Place, error) {
 	start := finder{log: p.log, task: p.task.Task}
 	at := p.task.Newest()
 	if p.known != (layout.Place{}) {
@@ -239,8 +219,8 @@ func (p *Pager) window(n uint64) ([]layout.Place, error) {
 
 // value adds the events of a value, and moves the view's Next past the events that it has
 // added or skipped. full: there was no room for all.
-func (p *Pager) value(at layout.Place) (full bool, err error) {
-	v := &p.Page
+func (p *pager) value(at layout.Place) (full bool, err error) {
+	v := &p.page
 	if p.limit.NoBulk {
 		// Skipped events are not read, so that a list costs nothing for artifacts.
 		h, err := layout.ReadHead(p.log, p.task.Task, at.Position, at.K)

@@ -12,14 +12,15 @@ import (
 	"a2a-server/store/boltstore/internal/layout"
 )
 
-// NewRowLister returns a lister that begins after the position of a cursor.
-func NewRowLister(s store.Scope, q store.RowQuery, at []byte) *RowLister {
-	return &RowLister{scope: s, query: q, prefix: rowPrefix(s, q), at: at}
+// Rows returns a page of rows after the position of a cursor.
+func Rows(tx *bolt.Tx, s store.Scope, q store.RowQuery, at []byte) (store.RowPage, error) {
+	l := rowLister{tasks: valuesOf(tx, layout.BucketTask), rows: valuesOf(tx, layout.BucketRow), scope: s, query: q, prefix: rowPrefix(s, q), at: at}
+	err := l.list(tx)
+	return l.page, err
 }
 
-// Run reads the page into l.page.
-func (l *RowLister) Run(tx *bolt.Tx) error {
-	l.tasks, l.rows = valuesOf(tx, layout.BucketTask), valuesOf(tx, layout.BucketRow)
+// list adds the rows of the page.
+func (l *rowLister) list(tx *bolt.Tx) error {
 	q, at := &l.query, l.at
 	switch {
 	case q.Key != nil:
@@ -50,19 +51,19 @@ func rowPrefix(s store.Scope, q store.RowQuery) []byte {
 	return layout.AppendWord(nil, q.Kind)
 }
 
-// RowLister collects a page of rows.
-type RowLister struct {
+// rowLister collects a page of rows.
+type rowLister struct {
 	tasks, rows values
 	scope       store.Scope
 	query       store.RowQuery
 	prefix      []byte // of the keys of the rows
 	at          []byte // the position of the last row
 	size        int    // of the values
-	Page        store.RowPage
+	page        store.RowPage
 }
 
 // one adds the row with a key, if it exists.
-func (l *RowLister) one(key []byte) error {
+func (l *rowLister) one(key []byte) error {
 	value := l.rows.Get(key)
 	if value == nil {
 		return nil
@@ -70,7 +71,7 @@ func (l *RowLister) one(key []byte) error {
 	if _, err := l.add(key, key, nil, l.rows.Get); err != nil {
 		return err
 	}
-	if len(l.Page.Rows) > 0 && l.Page.Rows[0].Damaged {
+	if len(l.page.Rows) > 0 && l.page.Rows[0].Damaged {
 		return fmt.Errorf("%w: row %x", store.ErrDataLoss, key)
 	}
 	return nil
@@ -78,7 +79,7 @@ func (l *RowLister) one(key []byte) error {
 
 // add adds a row that the scope covers, and reports whether the page is full. position is that
 // of the row in the list. The value of a row of a foreign task is not read.
-func (l *RowLister) add(key, position, indexKey []byte, read func(key []byte) []byte) (full bool, err error) {
+func (l *rowLister) add(key, position, indexKey []byte, read func(key []byte) []byte) (full bool, err error) {
 	if !bytes.HasPrefix(key, l.prefix) {
 		return false, nil // an index has the rows of all places
 	}
@@ -115,11 +116,11 @@ func (l *RowLister) add(key, position, indexKey []byte, read func(key []byte) []
 	if row.Owner = owner; l.query.Keys {
 		row.Rev, row.Value, row.Damaged = 0, nil, false
 	}
-	if l.size += len(row.Value); l.query.Ends(len(l.Page.Rows), l.size) {
-		l.Page.Next = l.query.EncodeCursor(l.scope, l.at)
+	if l.size += len(row.Value); l.query.Ends(len(l.page.Rows), l.size) {
+		l.page.Next = l.query.EncodeCursor(l.scope, l.at)
 		return true, nil
 	}
-	l.Page.Rows = append(l.Page.Rows, row)
+	l.page.Rows = append(l.page.Rows, row)
 	l.at = bytes.Clone(position)
 	return false, nil
 }

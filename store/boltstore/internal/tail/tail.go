@@ -19,8 +19,9 @@ const (
 // Hub wakes the readers of tasks and keeps, for each watched task, a tail of its newest
 // events, which all its readers share.
 type Hub struct {
-	limit int64        // bytes of all tails
-	bytes atomic.Int64 // of all tails
+	limit    int64        // bytes of all tails
+	bytes    atomic.Int64 // of all tails
+	watchers store.Watchers[store.TaskID]
 
 	mu     sync.RWMutex
 	topics map[store.TaskID]*topic
@@ -28,8 +29,8 @@ type Hub struct {
 
 // topic is a task that is watched.
 type topic struct {
-	mu       sync.Mutex
-	watchers map[*watcher]struct{}
+	mu    sync.Mutex
+	users int // watchers of the task
 
 	// The tail: the header after, and the events up to, the newest commit since
 	// the topic began. Only the batch that directly follows extends it; any other
@@ -38,11 +39,6 @@ type topic struct {
 	header store.Header
 	events []store.Event
 	bytes  int
-}
-
-type watcher struct {
-	scope store.Scope
-	wake  chan struct{}
 }
 
 // New returns a hub whose tails take at most limit bytes.
@@ -58,31 +54,30 @@ func (h *Hub) topic(id store.TaskID) *topic {
 
 // Watch wakes a reader of a task; see [store.Watcher].
 func (h *Hub) Watch(s store.Scope, id store.TaskID) (<-chan struct{}, func()) {
-	w := &watcher{scope: s, wake: make(chan struct{}, 1)}
+	wake, stop := h.watchers.Watch(s, id)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	t := h.topics[id]
 	if t == nil {
-		t = &topic{watchers: map[*watcher]struct{}{}}
+		t = &topic{}
 		h.topics[id] = t
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.watchers[w] = struct{}{}
-	return w.wake, func() { h.leave(id, t, w) }
+	t.users++
+	return wake, sync.OnceFunc(func() {
+		stop()
+		h.leave(id, t)
+	})
 }
 
-// leave takes w off its topic, once. With the last watcher, the topic and its tail go away.
-func (h *Hub) leave(id store.TaskID, t *topic, w *watcher) {
+// leave takes a watcher off its topic. With the last, the topic and its tail go away.
+func (h *Hub) leave(id store.TaskID, t *topic) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if _, watches := t.watchers[w]; !watches {
-		return // the task may have another topic now
-	}
-	delete(t.watchers, w)
-	if len(t.watchers) == 0 {
+	if t.users--; t.users == 0 {
 		delete(h.topics, id)
 		h.bytes.Add(-int64(t.bytes))
 		t.bytes, t.events, t.valid = 0, nil, false
@@ -98,7 +93,7 @@ func (h *Hub) Publish(header *store.Header, there bool, first uint64, batches it
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(t.watchers) == 0 {
+	if t.users == 0 {
 		return // the last watcher left meanwhile
 	}
 	before := t.bytes
@@ -122,15 +117,7 @@ func (h *Hub) Publish(header *store.Header, there bool, first uint64, batches it
 		h.bytes.Add(-int64(t.bytes))
 		t.events, t.bytes = nil, 0
 	}
-	for w := range t.watchers {
-		if !w.scope.Covers(t.header.Owner) {
-			continue
-		}
-		select {
-		case w.wake <- struct{}{}:
-		default:
-		}
-	}
+	h.watchers.Wake(header.Task, header.Owner)
 }
 
 // Read serves the events from from when the tail holds all of them.
