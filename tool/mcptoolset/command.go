@@ -47,6 +47,12 @@ type process struct {
 	stderr sync.WaitGroup
 }
 
+// program is the link to a process.
+type program struct {
+	*lines
+	process *process
+}
+
 // Startable returns the obstacle to starting the server now, such as a missing program; nil if
 // none is known, or the server is no program. Nothing is started.
 func (t *Toolset) Startable() error {
@@ -56,8 +62,8 @@ func (t *Toolset) Startable() error {
 	return child.Check(child.Command{Argv: t.cfg.Command.Argv, Env: t.cfg.Command.Env, Dir: t.cfg.Command.Dir})
 }
 
-// start starts the server.
-func (t *Toolset) start(c *Command) (*process, error) {
+// start starts the server for a session.
+func (t *Toolset) start(c *Command, s *session) (*program, error) {
 	env := slices.Clone(c.Env)
 	for name, value := range c.Secrets {
 		v, err := value()
@@ -74,7 +80,7 @@ func (t *Toolset) start(c *Command) (*process, error) {
 	}
 	p := &process{Process: started, Reader: started.Stdout, Writer: started.Stdin}
 	p.stderr.Go(func() { t.readStderr(p) })
-	return p, nil
+	return &program{newLines(p, t.cfg.MaxMessage, s), p}, nil
 }
 
 // readStderr logs the server's stderr, and keeps reading beyond the limit: a server whose
@@ -116,27 +122,15 @@ func (p *process) Close() error {
 	return err
 }
 
-// openCommand starts the server and returns a link to it.
-func (t *Toolset) openCommand(s *session) (*link, error) {
-	p, err := t.start(t.cfg.Command)
-	if err != nil {
-		return nil, err
-	}
-	l := newLines(p, t.cfg.MaxMessage, s)
-	return &link{
-		transport: l,
-		kill: func() {
-			p.Kill()
-			l.fail(errClosed)
-		},
-		release: func() {
-			p.Process.Close()
-			l.writer.Wait()
-			p.stderr.Wait()
-		},
-		cause:   l.cause,
-		explain: func(err error) error { return p.explain(err) },
-	}, nil
+func (p *program) kill() {
+	p.process.Kill()
+	p.lines.kill()
+}
+
+func (p *program) release() {
+	p.process.Process.Close()
+	p.lines.release()
+	p.process.stderr.Wait()
 }
 
 // sayLastWords logs the last lines of stderr of a server that ended by itself.
@@ -150,16 +144,16 @@ func (t *Toolset) sayLastWords() {
 }
 
 // explain says more about the end of the connection than that the output ended.
-func (p *process) explain(err error) error {
+func (p *program) explain(err error) error {
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, errClosed) && !errors.Is(err, syscall.EPIPE) {
 		return err
 	}
 	select {
-	case <-p.Done():
+	case <-p.process.Done():
 	case <-time.After(exitPatience):
 		return publicError("the server closed its output")
 	}
-	switch e := p.End(); {
+	switch e := p.process.End(); {
 	case e.Stopped:
 		return err
 	case e.Signal != "":

@@ -28,18 +28,19 @@ const (
 )
 
 // link is a connection to a server below the SDK.
-type link struct {
-	transport mcp.Transport
-	kill      func()            // ends it at once; may be called more than once
-	release   func()            // waits, for a bounded time, until all that it holds is freed
-	cause     func() error      // why it ended; nil if it has not, or the SDK knows better
-	explain   func(error) error // says more about why it ended; may wait for a second
+type link interface {
+	mcp.Transport
+
+	kill()                   // ends it at once; may be called more than once
+	release()                // waits, for a bounded time, until all that it holds is freed
+	cause() error            // why it ended; nil if it has not, or the SDK knows better
+	explain(err error) error // says more about why it ended; may wait for a second
 }
 
 // session is a connection to the server, from its handshake to its end.
 type session struct {
 	set    *Toolset
-	link   *link
+	link   link
 	client *mcp.ClientSession
 	born   time.Time
 	own    bool                  // for a single call; it is never set.session
@@ -72,7 +73,7 @@ func (t *Toolset) open(ctx context.Context, own bool) (*session, error) {
 	stop := context.AfterFunc(ctx, l.kill)
 	client := mcp.NewClient(&mcp.Implementation{Name: "a2a-server", Version: "devel"}, s.options())
 	client.AddReceivingMiddleware(s.hearing)
-	s.client, err = client.Connect(ctx, l.transport, &mcp.ClientSessionOptions{ProtocolVersion: t.protocol()})
+	s.client, err = client.Connect(ctx, l, &mcp.ClientSessionOptions{ProtocolVersion: t.protocol()})
 	if !stop() && err == nil {
 		err = context.Cause(ctx)
 	}
@@ -96,19 +97,18 @@ func (t *Toolset) open(ctx context.Context, own bool) (*session, error) {
 }
 
 // dial opens the link that the configuration describes.
-func (t *Toolset) dial(ctx context.Context, s *session) (*link, error) {
+func (t *Toolset) dial(ctx context.Context, s *session) (link, error) {
 	switch {
 	case t.cfg.HTTP != nil:
 		return openWeb(t.cfg.HTTP, t.cfg.MaxMessage)
 	case t.cfg.Command != nil:
-		return t.openCommand(s)
+		return t.start(t.cfg.Command, s)
 	default:
 		rwc, err := t.cfg.Dial(ctx)
 		if err != nil {
 			return nil, err
 		}
-		l := newLines(rwc, t.cfg.MaxMessage, s)
-		return &link{transport: l, kill: func() { l.fail(errClosed) }, release: l.writer.Wait, cause: l.cause, explain: func(err error) error { return err }}, nil
+		return newLines(rwc, t.cfg.MaxMessage, s), nil
 	}
 }
 

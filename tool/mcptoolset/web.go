@@ -19,13 +19,19 @@ const (
 	maxExchanges  = 64               // requests at the same time, beside calls of tools
 )
 
-// web is the SDK's HTTP transport. It ends everything at once when it is killed.
+// web is the link of the SDK's HTTP transport, whose requests it sends. It ends everything at once when
+// it is killed. It keeps the connection, because the SDK does not close it in every case when
+// connecting fails.
 type web struct {
+	mcp.Transport
 	client *http.Client    // of package egress
 	calls  *http.Client    // the same, with a new connection for each request
 	alive  context.Context //nolint:containedctx // ends all requests
-	kill   context.CancelCauseFunc
+	end    context.CancelCauseFunc
 	others chan struct{} // has room for the requests that are no calls
+
+	mu   sync.Mutex
+	conn mcp.Connection
 }
 
 // exchange is the body of a response, which ends the request when it is closed.
@@ -89,7 +95,7 @@ func (x *exchange) Close() error {
 }
 
 // openWeb returns a link to a server over HTTP.
-func openWeb(h *HTTP, maxMessage int) (*link, error) {
+func openWeb(h *HTTP, maxMessage int) (link, error) {
 	c := h.egress(maxMessage)
 	client, err := egress.NewClient(c)
 	if err != nil {
@@ -102,52 +108,40 @@ func openWeb(h *HTTP, maxMessage int) (*link, error) {
 		return nil, err
 	}
 	w := &web{client: client, calls: calls, others: make(chan struct{}, maxExchanges)}
-	w.alive, w.kill = context.WithCancelCause(context.Background())
-	t := &captured{Transport: &mcp.StreamableClientTransport{
+	w.alive, w.end = context.WithCancelCause(context.Background())
+	w.Transport = &mcp.StreamableClientTransport{
 		Endpoint: h.URL,
 		// The client is the SDK's to use; redirects stay refused.
 		HTTPClient:   &http.Client{Transport: w, CheckRedirect: w.client.CheckRedirect},
 		MaxEventSize: maxMessage,
-	}}
-	return &link{
-		transport: t,
-		kill: func() {
-			w.kill(errClosed)
-			t.close()
-		},
-		release: func() {
-			w.client.CloseIdleConnections()
-			w.calls.CloseIdleConnections()
-		},
-		cause:   func() error { return nil },
-		explain: func(err error) error { return err },
-	}, nil
-}
-
-// captured is a transport that keeps its connection, because the SDK does not close it
-// in every case when connecting fails.
-type captured struct {
-	mcp.Transport
-
-	mu   sync.Mutex
-	conn mcp.Connection
+	}
+	return w, nil
 }
 
 // Connect implements mcp.Transport.
-func (c *captured) Connect(ctx context.Context) (mcp.Connection, error) {
-	conn, err := c.Transport.Connect(ctx)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.conn = conn
+func (w *web) Connect(ctx context.Context) (mcp.Connection, error) {
+	conn, err := w.Transport.Connect(ctx)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.conn = conn
 	return conn, err
 }
 
-func (c *captured) close() {
-	c.mu.Lock()
-	conn := c.conn
-	c.mu.Unlock()
+func (w *web) kill() {
+	w.end(errClosed)
+	w.mu.Lock()
+	conn := w.conn
+	w.mu.Unlock()
 	if conn != nil {
 		// It would say goodbye to the server, which is refused by now.
 		_ = conn.Close()
 	}
 }
+
+func (w *web) release() {
+	w.client.CloseIdleConnections()
+	w.calls.CloseIdleConnections()
+}
+
+func (w *web) cause() error            { return nil }
+func (w *web) explain(err error) error { return err }
