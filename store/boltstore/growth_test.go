@@ -45,7 +45,7 @@ type grown struct {
 func (g *growth) open() (err error) {
 	opts := boltstore.Options{Ahead: []int64{0, -1, 1, 1 << 20, 3 << 20}[g.random.IntN(5)]}
 	if g.random.IntN(3) == 0 {
-		opts.InitialMmapSize = 64 << 10
+		opts = opts.WithMap(64 << 10)
 	}
 	if g.db, err = opts.Open(g.path); err != nil {
 		return err

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	bolt "go.etcd.io/bbolt"
 
@@ -92,7 +91,7 @@ func TestOpenLocked(t *testing.T) {
 	t.Parallel()
 	path := sample(t)
 	open(t, path)
-	_, err := boltstore.Options{LockTimeout: 10 * time.Millisecond}.Open(path)
+	_, err := boltstore.Open(path)
 	if err == nil || !strings.Contains(err.Error(), "in use") || !strings.Contains(err.Error(), path) {
 		t.Errorf("Open() = %v, want that the file is in use", err)
 	}

@@ -13,20 +13,6 @@ import (
 
 // Options tune a DB. The zero value suits a server.
 type Options struct {
-	// InitialMmapSize is the address space reserved at open, in bytes. A file that
-	// outgrows it is mapped again, which waits for the active readers, and ends the
-	// store if it fails. Defaults to four times the file size, at least 64 GiB, unless
-	// the process is not allowed that much; it costs no memory.
-	InitialMmapSize int
-
-	// LockTimeout is how long Open waits for another process to release the file.
-	// Defaults to 1 s.
-	LockTimeout time.Duration
-
-	// TailBytes bounds the event data kept in memory for readers of live tasks,
-	// over all tasks. Defaults to 64 MiB.
-	TailBytes int
-
 	// Ahead is the disk space that is allocated before it is needed, in bytes, so that a full
 	// disk is noticed before anything is written. At most an eighth of the free space of the
 	// disk is taken at a time, 1 MiB for a new file, and then as much as the file has, but 8 MiB.
@@ -40,6 +26,9 @@ type Options struct {
 	// Hook, when set, is called by the writer at named points, for tests that kill
 	// the process there. The names are the constants Point….
 	Hook func(point string)
+
+	mapped int // see [boltfile.Options]
+	tails  int // bytes of event data that are kept in memory for readers of live tasks. Defaults to 64 MiB.
 }
 
 // The points at which [Options.Hook] is called.
@@ -64,8 +53,7 @@ func (o Options) Open(path string) (*DB, error) {
 	has := contents{remake: earlier.remakes()}
 	has.damaged = has.remake && earlier.derived != ""
 	file, err := boltfile.Open(path, boltfile.Options{
-		InitialMmapSize: o.InitialMmapSize,
-		LockTimeout:     cmp.Or(o.LockTimeout, time.Second),
+		InitialMmapSize: o.mapped,
 		Ahead:           cmp.Or(o.Ahead, boltfile.AheadBytes),
 		Create:          makeBuckets,
 		Prepare:         has.prepare,
@@ -73,7 +61,7 @@ func (o Options) Open(path string) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db := &DB{file: file, failed: earlier, incarnation: has.incarnation, commits: newRecorder(path, has.incarnation), tails: tail.New(cmp.Or(o.TailBytes, 64<<20)), counts: counts.New()}
+	db := &DB{file: file, failed: earlier, incarnation: has.incarnation, commits: newRecorder(path, has.incarnation), tails: tail.New(cmp.Or(o.tails, 64<<20)), counts: counts.New()}
 	db.backup.Store(uint64(has.backup))
 	file.Mark = db.mark
 	db.writer, err = writer.New(writer.Config{

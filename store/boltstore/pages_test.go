@@ -50,7 +50,7 @@ var newLarge = sync.OnceValues(func() (l *large, err error) {
 	folder := must(os.MkdirTemp("", "large"))
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
 	path := filepath.Join(folder, "store.db")
-	db, h := handled(boltstore.Options{Ahead: -1, InitialMmapSize: 16 << 20}.Open(path))
+	db, h := handled(boltstore.Options{Ahead: -1}.WithMap(16 << 20).Open(path))
 	l = &large{leaves: map[string][]int{}, roots: map[string]int{}, tasks: map[store.TaskID]held{}}
 	var creates, parks []*store.Batch
 	for n := range 240 * os.Getpagesize() / 4096 {
@@ -271,7 +271,7 @@ func (l *large) intact(t *testing.T, path string) {
 
 func (l *large) open(t *testing.T, path string) *boltstore.DB {
 	t.Helper()
-	db := must(boltstore.Options{Ahead: -1, InitialMmapSize: 16 << 20}.Open(path))
+	db := must(boltstore.Options{Ahead: -1}.WithMap(16 << 20).Open(path))
 	t.Cleanup(func() { _ = db.Close() })
 	return db
 }

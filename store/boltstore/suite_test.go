@@ -107,7 +107,7 @@ func TestSuite(t *testing.T) {
 // that hold little, so that there are many levels of them, must make no difference.
 func TestSuiteSmall(t *testing.T) {
 	t.Parallel()
-	suite(t, boltstore.Options{InitialMmapSize: 64 << 10, TailBytes: 4 << 10, Ahead: -1}, 1024)
+	suite(t, boltstore.Options{Ahead: -1}.WithMap(64<<10).WithTails(4<<10), 1024)
 }
 
 // noise returns bytes that cannot be compressed.

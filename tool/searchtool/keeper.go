@@ -196,14 +196,14 @@ func (k *keeper) open(ctx context.Context) (*passageIndex, error) {
 	if broken {
 		k.drop()
 	} else {
-		x, versions, err = opened(files)
+		x, versions, err = openIndex(files)
 	}
 	if err != nil {
 		k.log.Warn().Err(err).Msg("the index is damaged: it is made anew")
 		if err := os.RemoveAll(files); err != nil {
 			return nil, fmt.Errorf("remove the index: %w", err)
 		}
-		if x, versions, err = opened(files); err != nil {
+		if x, versions, err = openIndex(files); err != nil {
 			return nil, fmt.Errorf("make the index in %s: %w", k.home, err)
 		}
 	}
@@ -212,19 +212,6 @@ func (k *keeper) open(ctx context.Context) (*passageIndex, error) {
 	k.index, k.documents = x, len(versions)
 	k.mu.Unlock()
 	return x, nil
-}
-
-// opened opens an index that can be read.
-func opened(folder string) (*passageIndex, map[string]string, error) {
-	x, err := openIndex(folder)
-	if err != nil {
-		return nil, nil, err
-	}
-	versions, err := x.versions()
-	if err != nil {
-		return nil, nil, errors.Join(err, x.close())
-	}
-	return x, versions, nil
 }
 
 // scan makes the index like the source.

@@ -55,7 +55,7 @@ func Rank(ctx context.Context, query string, entries []agent.MemoryResult) (best
 	if len(words) == 0 || len(entries) == 0 {
 		return nil, nil
 	}
-	x, err := openIndex("")
+	x, _, err := openIndex("")
 	if err != nil {
 		return nil, err
 	}

@@ -42,18 +42,21 @@ type passageIndex struct {
 	queue *index.AnalysisQueue
 }
 
-// openIndex opens or makes the index in a folder; "": in memory. The folder is damaged after an
-// error.
-func openIndex(folder string) (*passageIndex, error) {
+// openIndex opens or makes the index in a folder; "": in memory. versions has the version of each
+// document in it. The folder is damaged after an error.
+func openIndex(folder string) (x *passageIndex, versions map[string]string, err error) {
 	if err := verify(folder); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	x := &passageIndex{queue: index.NewAnalysisQueue(1)}
+	x = &passageIndex{queue: index.NewAnalysisQueue(1)}
 	if err := x.open(folder); err != nil {
 		x.queue.Close()
-		return nil, err
+		return nil, nil, err
 	}
-	return x, nil
+	if versions, err = x.versions(); err != nil {
+		return nil, nil, errors.Join(err, x.close())
+	}
+	return x, versions, nil
 }
 
 func (x *passageIndex) open(folder string) (err error) {

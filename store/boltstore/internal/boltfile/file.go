@@ -28,12 +28,13 @@ import (
 
 // Options say how a file is opened.
 type Options struct {
-	// InitialMmapSize is the address space reserved at open, in bytes. Defaults to four times
-	// the file size, at least 64 GiB, unless the process is not allowed that much.
+	// InitialMmapSize is the address space reserved at open, in bytes. A file that outgrows it is
+	// mapped again, which waits for the active readers, and ends the store if it fails. Defaults to
+	// four times the file size, at least 64 GiB, unless the process is not allowed that much; it costs
+	// no memory.
 	InitialMmapSize int
 
-	LockTimeout time.Duration // how long to wait for another process to release the file
-	Ahead       int64         // disk space that is allocated before it is needed, in bytes; negative: none
+	Ahead int64 // disk space that is allocated before it is needed, in bytes; negative: none
 
 	Create  func(*bolt.Tx) error // fills a new file
 	Prepare func(*File) error    // checks the open file, and records which file it is
@@ -73,7 +74,7 @@ func Open(path string, o Options) (*File, error) {
 			opened = f
 			return f, err
 		},
-		Timeout:         o.LockTimeout,
+		Timeout:         lockTimeout,
 		FreelistType:    bolt.FreelistMapType,
 		PreLoadFreelist: true,
 		InitialMmapSize: o.InitialMmapSize,
@@ -81,7 +82,7 @@ func Open(path string, o Options) (*File, error) {
 	if err := create(path, options, o.Create); err != nil {
 		return nil, err
 	}
-	note, err := settle(path, o.LockTimeout)
+	note, err := settle(path)
 	if err != nil {
 		return nil, err
 	}

@@ -20,15 +20,14 @@ import (
 // points at overwritten pages.
 //
 // note tells the operator that the other meta page is not valid, so that newer commits may
-// have been lost. settle holds the file's lock while it runs, and waits for it at most
-// timeout.
-func settle(path string, timeout time.Duration) (note string, err error) {
+// have been lost. settle holds the file's lock while it runs.
+func settle(path string) (note string, err error) {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
 		return "", fmt.Errorf("open store: %w", err)
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	if err := lock(f, path, timeout); err != nil {
+	if err := lock(f, path); err != nil {
 		return "", err
 	}
 	info, err := f.Stat()
@@ -99,7 +98,7 @@ func OpenPlain(path string, fn func(file *File, tx *bolt.Tx) error) (err error) 
 	if err := newest.fits(info.Size(), size); err != nil {
 		return DamagedFile(path, err)
 	}
-	file, err := bolt.Open(path, 0o600, &bolt.Options{ReadOnly: true, Timeout: time.Second})
+	file, err := bolt.Open(path, 0o600, &bolt.Options{ReadOnly: true, Timeout: lockTimeout})
 	if err != nil {
 		return openError(path, err)
 	}
@@ -122,9 +121,12 @@ func pageSize(f io.ReaderAt) int64 {
 	return int64(os.Getpagesize())
 }
 
+// lockTimeout is how long another process may take to release a file.
+const lockTimeout = time.Second
+
 // lock takes the lock that bbolt takes. Closing f releases it.
-func lock(f *os.File, path string, timeout time.Duration) error {
-	for until := time.Now().Add(timeout); ; time.Sleep(10 * time.Millisecond) {
+func lock(f *os.File, path string) error {
+	for until := time.Now().Add(lockTimeout); ; time.Sleep(10 * time.Millisecond) {
 		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		switch {
 		case err == nil:

@@ -62,10 +62,7 @@ func (w *Writer) begin() (*round, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &round{
-		w: w, tx: tx, txid: uint64(tx.ID()),
-		tasks: w.tasks, arena: w.arena[:0], order: w.order[:0],
-	}, nil
+	return &round{w: w, tx: tx, txid: uint64(tx.ID()), tasks: map[store.TaskID]*work{}, arena: w.arena[:0]}, nil
 }
 
 // openBuckets opens the buckets.
@@ -77,21 +74,8 @@ func (r *round) openBuckets() {
 	r.row.FillPercent = layout.RowFillPercent
 }
 
-// end keeps the memory that the next round can reuse, and drops the rest.
+// end leaves the memory of the values to the next round, unless it is large.
 func (r *round) end() {
-	clear(r.tasks)
-	for _, t := range r.order {
-		clear(t.batches)
-		*t = work{batches: t.batches[:0]}
-		if cap(t.batches) > maxKeptOps {
-			t.batches = nil
-		}
-		if len(r.w.works) < maxRoundOps {
-			r.w.works = append(r.w.works, t)
-		}
-	}
-	clear(r.order)
-	r.w.order = r.order
 	if cap(r.arena) <= 4*maxRoundBytes {
 		r.w.arena = r.arena
 	}
@@ -161,7 +145,7 @@ func (r *round) load(id store.TaskID) (*work, error) {
 	if t, ok := r.tasks[id]; ok {
 		return t, nil
 	}
-	t := r.w.work()
+	t := &work{}
 	if value := r.task.Get(id[:]); value != nil { // Seek would read the page after it, too
 		rec, err := layout.DecodeHeader(id, value)
 		if err != nil {

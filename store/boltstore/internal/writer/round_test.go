@@ -97,35 +97,6 @@ func empty(tx *bolt.Tx) error {
 	return nil
 }
 
-// What a round leaves to the next one is a bounded piece of memory, with no batch in it.
-func TestRoundKeepsLittle(t *testing.T) {
-	t.Parallel()
-	r := round{w: &Writer{}}
-	for n := range maxRoundOps + 10 { // a claim touches many tasks at once
-		batches := make([]*op, 0, 1+n)
-		r.order = append(r.order, &work{batches: append(batches, &op{}), count: 1, snapshot: []byte("snapshot")})
-	}
-	r.end()
-	if len(r.w.works) > maxRoundOps {
-		t.Errorf("%d works are kept, want at most %d", len(r.w.works), maxRoundOps)
-	}
-	ops := 0
-	for len(r.w.works) > 0 {
-		w := r.w.work()
-		for _, o := range w.batches[:cap(w.batches)] {
-			if ops++; o != nil {
-				t.Fatal("a batch is kept")
-			}
-		}
-		if len(w.batches) > 0 || w.count > 0 || w.snapshot != nil {
-			t.Fatalf("a task begins the next round with %d batches, %d events and %d bytes of a snapshot", len(w.batches), w.count, len(w.snapshot))
-		}
-	}
-	if limit := 64 * maxRoundOps; ops > limit {
-		t.Errorf("there is room for %d batches, want at most %d", ops, limit)
-	}
-}
-
 func must[T any](v T, err error) T {
 	need(err)
 	return v

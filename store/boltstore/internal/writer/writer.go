@@ -28,7 +28,6 @@ import (
 const (
 	maxRoundBytes = 8 << 20
 	maxRoundOps   = 4096
-	maxKeptOps    = 64 // of a task, whose memory the next round may have
 	maxYields     = 16 // before a round, while batches come
 )
 
@@ -67,9 +66,6 @@ type Writer struct {
 	arena  []byte // values
 	body   []byte // of a log value
 	packed []byte // likewise, compressed
-	order  []*work
-	works  []*work // that are not in use, at most maxRoundOps
-	tasks  map[store.TaskID]*work
 }
 
 // The steps of a round, for tests that kill the process there.
@@ -85,7 +81,7 @@ func New(c Config) (*Writer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
-	w := &Writer{Config: c, compressor: compressor, tasks: map[store.TaskID]*work{}}
+	w := &Writer{Config: c, compressor: compressor}
 	w.queue.init()
 	return w, nil
 }
@@ -97,17 +93,6 @@ func (w *Writer) Start() { w.ended.Go(w.run) }
 func (w *Writer) Close() {
 	w.queue.close()
 	w.ended.Wait()
-}
-
-// work returns a task's part of the round, empty.
-func (w *Writer) work() *work {
-	n := len(w.works)
-	if n == 0 {
-		return &work{}
-	}
-	t := w.works[n-1]
-	w.works = w.works[:n-1]
-	return t
 }
 
 func (w *Writer) run() {
