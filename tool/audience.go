@@ -15,9 +15,9 @@ type Audience struct {
 	Callers []string
 }
 
-// Includes reports whether the caller that ctx identifies is in the audience. Without a
+// includes reports whether the caller that ctx identifies is in the audience. Without a
 // context there is no caller.
-func (a *Audience) Includes(ctx agent.ReadonlyContext) bool {
+func (a *Audience) includes(ctx agent.ReadonlyContext) bool {
 	if ctx == nil {
 		return false
 	}
@@ -40,7 +40,7 @@ type reserved struct {
 }
 
 func (r *reserved) Tools(ctx agent.ReadonlyContext) ([]Tool, error) {
-	if !r.audience.Includes(ctx) {
+	if !r.audience.includes(ctx) {
 		return nil, nil
 	}
 	return r.Toolset.Tools(ctx)

@@ -80,7 +80,7 @@ func (t *Toolset) start(c *Command, s *session) (*program, error) {
 	}
 	p := &process{Process: started, Reader: started.Stdout, Writer: started.Stdin}
 	p.stderr.Go(func() { t.readStderr(p) })
-	return &program{newLines(p, t.cfg.MaxMessage, s), p}, nil
+	return &program{newLines(p, t.cfg.maxMessage, s), p}, nil
 }
 
 // readStderr logs the server's stderr, and keeps reading beyond the limit: a server whose

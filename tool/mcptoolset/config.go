@@ -65,12 +65,6 @@ type Config struct {
 
 	// CallTimeout limits a call. Defaults to the engine's limit for every tool.
 	CallTimeout time.Duration
-	// ListTimeout is how long it may take to connect and to list the tools. Defaults to
-	// 10 s.
-	ListTimeout time.Duration
-	// MaxMessage is the length of the longest message that is read from the server, in
-	// bytes. Defaults to 16 MiB.
-	MaxMessage int
 	// Retry is the first wait before the server is tried again after a failure. It
 	// doubles with each failure, up to a minute. Defaults to 500 ms.
 	Retry time.Duration
@@ -84,6 +78,9 @@ type Config struct {
 	Logger zerolog.Logger
 	// Now is the clock. Defaults to time.Now.
 	Now func() time.Time
+
+	listTimeout time.Duration // of connecting and listing the tools. Defaults to 10 s.
+	maxMessage  int           // bytes of the longest message that is read. Defaults to 16 MiB.
 }
 
 // HTTP is a server that speaks MCP's streamable HTTP.
@@ -151,13 +148,10 @@ func (c *Config) validate() error {
 	for _, d := range []struct {
 		what  string
 		value time.Duration
-	}{{"timeout of a call", c.CallTimeout}, {"timeout of a listing", c.ListTimeout}, {"wait before a retry", c.Retry}} {
+	}{{"timeout of a call", c.CallTimeout}, {"wait before a retry", c.Retry}} {
 		if d.value < 0 {
 			problem("%s: %v is out of range; write 0 for the default, or more", d.what, d.value)
 		}
-	}
-	if c.MaxMessage < 0 {
-		problem("longest message: %d is out of range; write a number of bytes from 1, or 0 for %d", c.MaxMessage, defaultMaxMessage)
 	}
 	return errors.Join(errs...)
 }
@@ -229,8 +223,8 @@ func (c Config) withDefaults() Config {
 		pins[name] = strings.ToLower(digest)
 	}
 	c.Pins = pins
-	c.ListTimeout = cmp.Or(c.ListTimeout, defaultListTimeout)
-	c.MaxMessage = cmp.Or(c.MaxMessage, defaultMaxMessage)
+	c.listTimeout = cmp.Or(c.listTimeout, defaultListTimeout)
+	c.maxMessage = cmp.Or(c.maxMessage, defaultMaxMessage)
 	c.Retry = cmp.Or(c.Retry, defaultRetry)
 	if c.Now == nil {
 		c.Now = time.Now

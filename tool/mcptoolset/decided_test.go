@@ -32,7 +32,7 @@ func TestDecidedCallWaitsForABusyServer(t *testing.T) {
 			s.reply(m, "decided")
 		}
 	})
-	config.ListTimeout = 500 * time.Millisecond
+	config = config.WithListTimeout(500 * time.Millisecond)
 	set := open(t, config)
 	echo := named(t, set, "echo")
 	done := make(chan struct{})

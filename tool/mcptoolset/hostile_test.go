@@ -163,7 +163,8 @@ func TestNeverUp(t *testing.T) {
 	t.Run("never answers", func(t *testing.T) {
 		t.Parallel()
 		config := command(t, "silent")
-		config.ListTimeout, config.Retry = 5*time.Second, time.Hour // in which even a slow machine starts it
+		config.Retry = time.Hour
+		config = config.WithListTimeout(5 * time.Second) // in which even a slow machine starts it
 		set := open(t, config)
 		if _, err := set.Tools(nil); !errors.Is(err, mcptoolset.ErrDown) || !strings.Contains(err.Error(), "for 5s") {
 			t.Errorf("tools = %v", err)
@@ -179,7 +180,8 @@ func TestNeverUp(t *testing.T) {
 				_, ok = s.greeted()
 			}
 		})
-		config.ListTimeout, config.Retry = 100*time.Millisecond, time.Hour
+		config.Retry = time.Hour
+		config = config.WithListTimeout(100 * time.Millisecond)
 		set := open(t, config)
 		other := tool.NewToolset("other", probe{})
 		registry := tool.NewRegistry(set, other)
@@ -203,7 +205,7 @@ func TestNeverUp(t *testing.T) {
 				s.reply(m, "old")
 			}
 		})
-		config.ListTimeout = 3 * time.Second // the older handshake has to be made in it
+		config = config.WithListTimeout(3 * time.Second) // the older handshake has to be made in it
 		set := open(t, config)
 		eventually(t, "it is connected", func() bool {
 			_, err := set.Tools(nil)

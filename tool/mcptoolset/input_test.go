@@ -193,8 +193,8 @@ func TestConfig(t *testing.T) {
 			[]string{"2 ways", "command:"}},
 		"names": {mcptoolset.Config{
 			Name: "a", Prefix: "a b", Only: []string{"x"}, Command: &mcptoolset.Command{Argv: []string{"x"}},
-			Approve: []string{"y"}, Trust: []string{"z"}, Pins: map[string]string{"x": "3f2a77d0"}, CallTimeout: -1, MaxMessage: -1,
-		}, []string{"prefix:", "approve:", "trust:", "pins:", "64 hexadecimal", "timeout of a call", "longest message"}},
+			Approve: []string{"y"}, Trust: []string{"z"}, Pins: map[string]string{"x": "3f2a77d0"}, CallTimeout: -1,
+		}, []string{"prefix:", "approve:", "trust:", "pins:", "64 hexadecimal", "timeout of a call"}},
 		"url": {mcptoolset.Config{Name: "a", Only: []string{"*"}, HTTP: &mcptoolset.HTTP{
 			URL: "https://u:s3cret@x/", Header: map[string]func() (string, error){"Mcp-Session-Id": nil, "a b": nil, "Host": nil},
 		}}, []string{"user or password", "Mcp-Session-Id", `"a b"`, "Host"}},

@@ -19,8 +19,8 @@ import (
 	"a2a-server/tool/agent"
 )
 
-// The limits of a result that cannot be configured. Its length is limited by
-// [Config].MaxMessage.
+// The limits of a result that cannot be configured. Its length is that of a
+// message.
 const (
 	maxBlocks = 1000 // of content; of more, their number is told
 	maxURL    = 2 << 10

@@ -100,7 +100,7 @@ func (t *Toolset) open(ctx context.Context, own bool) (*session, error) {
 func (t *Toolset) dial(ctx context.Context, s *session) (link, error) {
 	switch {
 	case t.cfg.HTTP != nil:
-		return openWeb(t.cfg.HTTP, t.cfg.MaxMessage)
+		return openWeb(t.cfg.HTTP, t.cfg.maxMessage)
 	case t.cfg.Command != nil:
 		return t.start(t.cfg.Command, s)
 	default:
@@ -108,7 +108,7 @@ func (t *Toolset) dial(ctx context.Context, s *session) (link, error) {
 		if err != nil {
 			return nil, err
 		}
-		return newLines(rwc, t.cfg.MaxMessage, s), nil
+		return newLines(rwc, t.cfg.maxMessage, s), nil
 	}
 }
 

@@ -100,7 +100,7 @@ func (t *Toolset) shut() error { return fmt.Errorf("MCP server %s: %w", t.cfg.Na
 
 // Tools implements tool.Toolset. If the server has ever listed its tools, Tools returns them
 // immediately, also while the server is down, and looks for changes in the background.
-// Otherwise the first call connects, for at most [Config].ListTimeout; while that fails, Tools
+// Otherwise the first call connects, for at most 10 s; while that fails, Tools
 // returns an error that wraps [ErrDown]. ctx may be nil.
 func (t *Toolset) Tools(ctx agent.ReadonlyContext) ([]tool.Tool, error) {
 	if err := t.begin(); err != nil {
@@ -285,8 +285,8 @@ func (t *Toolset) run(a *attempt, s *session) {
 // briefly returns the context of an attempt, which ends with ctx, when the attempt has
 // taken too long, and when the toolset is closed.
 func (t *Toolset) briefly(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithTimeoutCause(ctx, t.cfg.ListTimeout,
-		publicErrorf("it has not connected and listed its tools for %v", t.cfg.ListTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, t.cfg.listTimeout,
+		publicErrorf("it has not connected and listed its tools for %v", t.cfg.listTimeout))
 	go func() {
 		select {
 		case <-t.stopping:

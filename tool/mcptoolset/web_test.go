@@ -96,7 +96,7 @@ func TestHTTPFailures(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			config := web(t, wrong(t, tc.do))
-			config.MaxMessage = 1 << 20
+			config = config.WithMaxMessage(1 << 20)
 			var log bytes.Buffer
 			config.Logger = zerolog.New(zerolog.SyncWriter(&log)).Level(zerolog.WarnLevel)
 			set := open(t, config)

@@ -61,8 +61,8 @@ func BenchmarkSearch(b *testing.B) {
 	folder, data := library(b, files), b.TempDir()
 	config := searchtool.Config{
 		Name: "docs", Description: "Searches.", Source: &searchtool.Folders{Paths: []string{folder}}, Folder: data,
-		Wait: time.Hour, Refresh: time.Hour, Limits: searchtool.Limits{DiskFree: 1},
-	}
+		Wait: time.Hour, Refresh: time.Hour,
+	}.WithLimits(0, 0, 1)
 	words := vocabulary()
 	open := func() (*searchtool.Tool, time.Duration) {
 		t, err := searchtool.New(config)

@@ -30,7 +30,7 @@ type keeper struct {
 	folder  string // "": temporary
 	refresh time.Duration
 	wait    time.Duration
-	limits  Limits
+	limits  limits
 	log     zerolog.Logger
 
 	wake chan struct{} // a scan is due
@@ -60,7 +60,7 @@ type keeper struct {
 
 func newKeeper(c *Config) keeper {
 	return keeper{
-		source: c.Source, folder: c.Folder, refresh: c.Refresh, wait: c.Wait, limits: c.Limits, log: c.Log.With().Str("tool", c.Name).Logger(),
+		source: c.Source, folder: c.Folder, refresh: c.Refresh, wait: c.Wait, limits: c.limits, log: c.Log.With().Str("tool", c.Name).Logger(),
 		wake: make(chan struct{}, 1), round: make(chan struct{}), unread: map[string]unread{},
 	}
 }
@@ -220,7 +220,7 @@ func (k *keeper) scan(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	all, left, err := k.source.Documents(ctx, k.limits.Documents)
+	all, left, err := k.source.Documents(ctx, k.limits.documents)
 	if err != nil {
 		return err
 	}

@@ -37,12 +37,12 @@ func (s *scan) run(ctx context.Context, all []Document) error {
 			return context.Cause(ctx)
 		}
 		d := &all[i]
-		if d.Size > s.limits.Document {
+		if d.Size > s.limits.document {
 			s.large++
 			continue
 		}
-		if text += d.Size; text > s.limits.Text {
-			s.left = append(s.left, fmt.Sprintf("the documents have more than %d MiB, and %d of them are not searched: choose fewer", s.limits.Text>>20, len(all)-i))
+		if text += d.Size; text > s.limits.text {
+			s.left = append(s.left, fmt.Sprintf("the documents have more than %d MiB, and %d of them are not searched: choose fewer", s.limits.text>>20, len(all)-i))
 			break
 		}
 		known[d.Path] = true
@@ -80,7 +80,7 @@ func (s *scan) run(ctx context.Context, all []Document) error {
 		return err
 	}
 	if s.large > 0 {
-		s.left = append(s.left, fmt.Sprintf("%d documents have more than %d KiB and are not searched", s.large, s.limits.Document>>10))
+		s.left = append(s.left, fmt.Sprintf("%d documents have more than %d KiB and are not searched", s.large, s.limits.document>>10))
 	}
 	if s.strange > 0 {
 		s.left = append(s.left, fmt.Sprintf("%d documents cannot be read or are no text, such as %s", s.strange, s.example))
@@ -97,7 +97,7 @@ func (s *scan) document(ctx context.Context, d *Document) error {
 		s.skip(d.Path, u)
 		return nil
 	}
-	content, version, err := s.source.Read(ctx, d.Path, s.limits.Document)
+	content, version, err := s.source.Read(ctx, d.Path, s.limits.document)
 	var all []passage
 	text := false
 	switch {
@@ -149,8 +149,8 @@ func (s *scan) replace(path, version string, all []passage) error {
 // commit writes the batch.
 func (s *scan) commit() error {
 	if len(s.pending) > 0 {
-		if free, known := diskFree(s.home); known && free < s.limits.DiskFree {
-			return fmt.Errorf("%w: it has %d MiB left, and %d MiB stay free for others", errFull, free>>20, s.limits.DiskFree>>20)
+		if free, known := diskFree(s.home); known && free < s.limits.diskFree {
+			return fmt.Errorf("%w: it has %d MiB left, and %d MiB stay free for others", errFull, free>>20, s.limits.diskFree>>20)
 		}
 		if err := s.x.write(s.batch); err != nil {
 			return fmt.Errorf("write the index: %w", err)

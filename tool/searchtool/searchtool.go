@@ -34,19 +34,18 @@ type Config struct {
 	Timeout time.Duration
 	// Approve says that every call has to be approved.
 	Approve bool
-	// Limits bound the index.
-	Limits Limits
 	// Log gets the index's faults. The zero Logger discards everything.
 	Log zerolog.Logger
+
+	limits limits
 }
 
-// Limits bound the index. The rest is left out, and each result says so.
-type Limits struct {
-	Documents int   // Defaults to 100,000.
-	Document  int64 // bytes of a document; larger ones are left out. Defaults to 4 MiB.
-	Text      int64 // bytes of all documents. Defaults to 1 GiB.
-	// DiskFree is how many bytes stay free on the disk of the index, on Linux. Defaults to 512 MiB.
-	DiskFree uint64
+// limits bound the index. The rest is left out, and each result says so.
+type limits struct {
+	documents int    // Defaults to 100,000.
+	document  int64  // bytes of a document; larger ones are left out. Defaults to 4 MiB.
+	text      int64  // bytes of all documents. Defaults to 1 GiB.
+	diskFree  uint64 // bytes that stay free on the disk of the index, on Linux. Defaults to 512 MiB.
 }
 
 const (
@@ -126,10 +125,9 @@ func (c *Config) tool(search func(tool.Context, arguments) (*Result, error)) (to
 
 func (c *Config) setDefaults() {
 	c.Refresh, c.Wait = cmp.Or(max(c.Refresh, 0), 10*time.Second), cmp.Or(max(c.Wait, 0), 2*time.Second)
-	l := &c.Limits
-	l.Documents = cmp.Or(max(l.Documents, 0), 100_000)
-	l.Document, l.Text = cmp.Or(max(l.Document, 0), 4<<20), cmp.Or(max(l.Text, 0), 1<<30)
-	l.DiskFree = cmp.Or(l.DiskFree, 512<<20)
+	l := &c.limits
+	l.documents, l.document = cmp.Or(l.documents, 100_000), cmp.Or(l.document, 4<<20)
+	l.text, l.diskFree = cmp.Or(l.text, 1<<30), cmp.Or(l.diskFree, 512<<20)
 }
 
 // Unwrap returns the tool without its index; see [tool.Chain].

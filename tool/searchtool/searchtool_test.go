@@ -68,8 +68,8 @@ func newFixture(t *testing.T, files map[string]string) *fixture {
 	}
 	f.config = searchtool.Config{
 		Name: "docs", Description: "Searches the documents.", Source: &searchtool.Folders{Paths: []string{f.folder}}, Folder: filepath.Join(t.TempDir(), "index"),
-		Wait: time.Minute, Refresh: time.Nanosecond, Limits: searchtool.Limits{DiskFree: 1}, Log: zerolog.New(f.log),
-	}
+		Wait: time.Minute, Refresh: time.Nanosecond, Log: zerolog.New(f.log),
+	}.WithLimits(0, 0, 1)
 	return f
 }
 
@@ -547,17 +547,18 @@ func TestLimits(t *testing.T) {
 		files[fmt.Sprintf("%02d.md", i)] = "apple " + strings.Repeat("and text ", 100)
 	}
 	for name, tt := range map[string]struct {
-		limits    searchtool.Limits
+		most      int
+		text      int64
 		documents int
 		note      string
 	}{
-		"documents": {searchtool.Limits{Documents: 15, DiskFree: 1}, 15, "more than 15 files, and the others are not searched: name a smaller folder, or fewer extensions"},
-		"text":      {searchtool.Limits{Text: 5000, DiskFree: 1}, 5, "the documents have more than 0 MiB, and 15 of them are not searched"},
+		"documents": {15, 0, 15, "more than 15 files, and the others are not searched: name a smaller folder, or fewer extensions"},
+		"text":      {0, 5000, 5, "the documents have more than 0 MiB, and 15 of them are not searched"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := newFixture(t, files)
-			f.config.Limits = tt.limits
+			f.config = f.config.WithLimits(tt.most, tt.text, 1)
 			if r := f.search("apple"); r.Documents != tt.documents || !strings.Contains(r.Note, tt.note) {
 				t.Errorf("Search() = %d documents, %q", r.Documents, r.Note)
 			}
@@ -566,7 +567,7 @@ func TestLimits(t *testing.T) {
 	t.Run("disk", func(t *testing.T) {
 		t.Parallel()
 		f := newFixture(t, files)
-		f.config.Limits.DiskFree = 1 << 60
+		f.config = f.config.WithLimits(0, 0, 1<<60)
 		f.open()
 		if _, err := f.tool.Search(t.Context(), "apple", 1); err == nil || !strings.Contains(err.Error(), "stay free for others") {
 			t.Errorf("Search() = %v", err)
