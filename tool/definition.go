@@ -61,14 +61,20 @@ type definitionKey struct {
 func (c *definitions) of(t Tool) (_ *definition, err error) {
 	defer guard.Recover(&err, "its definition panicked")
 	d := &definition{Definition: ToDefinition(t)}
-	key := definitionKey{d.Name, d.Description, identityOf(t), fmt.Sprintf("%q", d.Claims), reflect.ValueOf(d.Parameters).Pointer()}
+	key := definitionKey{name: d.Name, description: d.Description, claims: fmt.Sprintf("%q", d.Claims), parameters: reflect.ValueOf(d.Parameters).Pointer()}
+	if i, ok := As[Identified](t); ok {
+		key.identity = i.Identity()
+	}
 	if hit, known := c.byKey.load(key); known {
 		return hit, nil
 	}
 	if d.digest, err = Digest(d.Definition); err != nil {
 		return nil, err
 	}
-	d.digest = identified(d.digest, key.identity)
+	if key.identity != "" { // an approval is valid for both
+		sum := sha256.Sum256([]byte(d.digest + "\x00" + key.identity)) // the first part is of a fixed length
+		d.digest = hex.EncodeToString(sum[:])
+	}
 	var known bool
 	if d.schema, known = c.byDigest.load(d.digest); !known {
 		if d.schema, err = CompileSchema(d.Parameters); err != nil {
@@ -102,22 +108,4 @@ type Identified interface {
 	// mean the same implementation. An approval is valid only for the identity that it was
 	// given for. "" adds nothing to the definition.
 	Identity() string
-}
-
-// identityOf returns the identity of t, "" if it has none.
-func identityOf(t Tool) string {
-	if i, ok := As[Identified](t); ok {
-		return i.Identity()
-	}
-	return ""
-}
-
-// identified returns the digest that an approval is valid for: of the definition, or for a
-// tool with an identity, of both.
-func identified(definition, identity string) string {
-	if identity == "" {
-		return definition
-	}
-	sum := sha256.Sum256([]byte(definition + "\x00" + identity)) // the first part is of a fixed length
-	return hex.EncodeToString(sum[:])
 }

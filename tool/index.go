@@ -11,7 +11,7 @@ type index struct {
 	id     uint64 // unique in the registry
 	found  []found
 	byName map[string]*found
-	twice  map[string]bool // names that several tools have; usually nil
+	twice  map[string]bool // names that several tools have
 }
 
 // found is a tool that a toolset has.
@@ -26,7 +26,7 @@ type found struct {
 
 // newIndex returns the index of the tools of the toolset with that name.
 func newIndex(toolset string, tools []Tool) (*index, error) {
-	i := &index{found: make([]found, len(tools)), byName: make(map[string]*found, len(tools))}
+	i := &index{found: make([]found, len(tools)), byName: make(map[string]*found, len(tools)), twice: map[string]bool{}}
 	for j, t := range tools {
 		if t == nil {
 			return nil, fmt.Errorf("toolset %q: tool %d is nil", toolset, j)
@@ -39,12 +39,9 @@ func newIndex(toolset string, tools []Tool) (*index, error) {
 		if err := checkWrapper(t); err != nil {
 			return nil, fmt.Errorf("toolset %q: tool %q: %w", toolset, f.name, err)
 		}
-		switch {
-		case i.byName[f.name] == nil:
+		if i.byName[f.name] == nil {
 			i.byName[f.name] = f
-		case i.twice == nil:
-			i.twice = map[string]bool{f.name: true}
-		default:
+		} else {
 			i.twice[f.name] = true
 		}
 	}

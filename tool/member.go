@@ -2,6 +2,7 @@ package tool
 
 import (
 	"errors"
+	"slices"
 
 	"a2a-server/internal/lists"
 	"a2a-server/tool/agent"
@@ -53,31 +54,18 @@ func (m Member) Entries(ctx agent.ReadonlyContext) ([]*Registered, error) {
 // JoinEntries returns the tools of several toolsets, in this order, without tools that share a
 // name; the error names their toolsets.
 func JoinEntries(lists ...[]*Registered) ([]*Registered, error) {
-	n := 0
-	for _, list := range lists {
-		n += len(list)
-	}
-	first, twice := make(map[string]*Registered, n), map[string]bool{}
+	all := slices.Concat(lists...)
+	first, twice := make(map[string]*Registered, len(all)), map[string]bool{}
 	var errs []error
-	for _, list := range lists {
-		for _, e := range list {
-			other := first[e.Definition.Name]
-			switch {
-			case other == nil:
-				first[e.Definition.Name] = e
-			case !twice[e.Definition.Name]:
-				twice[e.Definition.Name] = true
-				errs = append(errs, collision(&found{name: other.Definition.Name, toolset: other.Toolset}, &found{toolset: e.Toolset}))
-			}
+	for _, e := range all {
+		name := e.Definition.Name
+		switch other := first[name]; {
+		case other == nil:
+			first[name] = e
+		case !twice[name]:
+			twice[name] = true
+			errs = append(errs, collision(&found{name: name, toolset: other.Toolset}, &found{toolset: e.Toolset}))
 		}
 	}
-	all := make([]*Registered, 0, n)
-	for _, list := range lists {
-		for _, e := range list {
-			if !twice[e.Definition.Name] {
-				all = append(all, e)
-			}
-		}
-	}
-	return all, errors.Join(errs...)
+	return slices.DeleteFunc(all, func(e *Registered) bool { return twice[e.Definition.Name] }), errors.Join(errs...)
 }

@@ -6,7 +6,6 @@ package builtin
 
 import (
 	"errors"
-	"fmt"
 	"time"
 
 	"a2a-server/tool"
@@ -28,11 +27,5 @@ func New(c Config) (tool.Toolset, error) {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	echo, errEcho := newEcho()
-	stream, errStream := newStream()
-	transfer, errTransfer := newTransfer(&ledger{path: c.Ledger, now: c.Now})
-	if err := errors.Join(errEcho, errStream, errTransfer); err != nil {
-		return nil, fmt.Errorf("built-in tools: %w", err)
-	}
-	return tool.NewToolset("builtin", echo, stream, transfer), nil
+	return tool.NewToolset("builtin", newEcho(), newStream(), newTransfer(&ledger{path: c.Ledger, now: c.Now})), nil
 }

@@ -20,12 +20,12 @@ type streamArgs struct {
 // so a reader can see whether a piece is missing or repeated.
 const line = "every event is on the disk before anybody sees it; "
 
-func newStream() (tool.Tool, error) {
-	return functiontool.NewStreaming(functiontool.Config{
+func newStream() tool.Tool {
+	return functiontool.Must(functiontool.NewStreaming(functiontool.Config{
 		Name:        "stream",
 		Description: "Streams text in pieces, as many and as large as asked for",
 		Annotations: tool.Annotations{ReadOnly: true},
-	}, stream)
+	}, stream))
 }
 
 func stream(ctx tool.Context, a streamArgs) iter.Seq2[*tool.Result, error] {

@@ -17,8 +17,8 @@ type transferred struct {
 	Ledger string  `json:"ledger"`
 }
 
-func newTransfer(l *ledger) (tool.Tool, error) {
-	return functiontool.New(functiontool.Config{
+func newTransfer(l *ledger) tool.Tool {
+	return functiontool.Must(functiontool.New(functiontool.Config{
 		Name:            "transfer_money",
 		Description:     "Transfers money. It only pretends to: each run leaves a line in the ledger file",
 		RequireApproval: true,
@@ -29,5 +29,5 @@ func newTransfer(l *ledger) (tool.Tool, error) {
 			return transferred{}, err
 		}
 		return transferred{Amount: a.Amount, To: a.To, Ledger: task + "/" + call}, nil
-	})
+	}))
 }
