@@ -100,7 +100,7 @@ func build(c Config) (*command, error) {
 	t := &command{config: c}
 	var err error
 	if c.Free != nil {
-		err = t.parseFree()
+		t.free, err = newFree(&c)
 	} else {
 		err = t.parse()
 	}
@@ -136,16 +136,6 @@ func checkEnv(c *Config) error {
 		}
 	}
 	return nil
-}
-
-// parseFree checks the lists of a tool whose calls name the command.
-func (t *command) parseFree() (err error) {
-	c := &t.config
-	if len(c.Args) > 0 || c.Stdin != "" {
-		return errors.New("a tool whose calls name the command has no other arguments, and no input")
-	}
-	t.free, err = newFree(c.Free)
-	return err
 }
 
 // parse reads the templates of a command.

@@ -1,6 +1,7 @@
 package commandtool
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -33,15 +34,18 @@ const (
 	commandArg = "command"
 )
 
-func newFree(f *Free) (*Free, error) {
+// newFree checks the lists of a tool whose calls name the command.
+func newFree(c *Config) (*Free, error) {
+	if len(c.Args) > 0 || c.Stdin != "" {
+		return nil, errors.New("a tool whose calls name the command has no other arguments, and no input")
+	}
+	f := c.Free
 	if len(f.Allow) == 0 {
 		return nil, fmt.Errorf("no command is allowed: list patterns, or the pattern %q for every command", rest)
 	}
-	for _, list := range [][]Pattern{f.Allow, f.Deny} {
-		for _, p := range list {
-			if err := p.check(); err != nil {
-				return nil, fmt.Errorf("the allowed and denied commands: %w", err)
-			}
+	for _, p := range slices.Concat(f.Allow, f.Deny) {
+		if err := p.check(); err != nil {
+			return nil, fmt.Errorf("the allowed and denied commands: %w", err)
 		}
 	}
 	return &Free{slices.Clone(f.Allow), slices.Clone(f.Deny)}, nil

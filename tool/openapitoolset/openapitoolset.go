@@ -183,10 +183,8 @@ func (d *document) selected(c *Config) (_ []*operation, problems []string, _ err
 	if len(c.Only) == 0 {
 		return nil, nil, errors.New(`only: it is missing; list the operations to offer, or write "*" for all of them`)
 	}
-	byName := map[string][]*operation{}
 	var names []string
 	for _, o := range all {
-		byName[o.name] = append(byName[o.name], o)
 		names = append(names, o.name)
 	}
 	chosen := map[string]bool{}
@@ -198,20 +196,15 @@ func (d *document) selected(c *Config) (_ []*operation, problems []string, _ err
 				chosen[known] = true
 			}
 			problems = broken
-		case byName[name] == nil && len(broken) > 0:
-			errs = append(errs, fmt.Errorf("only: %s; it may be in a part that cannot be read: %s", unknown(name, names), broken[0]))
-		case byName[name] == nil:
-			errs = append(errs, fmt.Errorf("only: %s", unknown(name, names)))
-		default:
+		case slices.Contains(names, name):
 			chosen[name] = true
+		case len(broken) > 0:
+			errs = append(errs, fmt.Errorf("only: %s; it may be in a part that cannot be read: %s", unknown(name, names), broken[0]))
+		default:
+			errs = append(errs, fmt.Errorf("only: %s", unknown(name, names)))
 		}
 	}
-	var operations []*operation
-	for _, o := range all {
-		if chosen[o.name] {
-			operations = append(operations, o)
-		}
-	}
+	operations := slices.DeleteFunc(all, func(o *operation) bool { return !chosen[o.name] })
 	if len(operations) > maxTools {
 		errs = append(errs, fmt.Errorf("only: it selects %d operations; at most %d are possible", len(operations), maxTools))
 	}

@@ -41,7 +41,6 @@ type keeper struct {
 	temporary bool              // home is removed at the end
 	versions  map[string]string // by path, of the documents in the index
 	unread    map[string]unread // by path, documents that are not in it
-	reported  string            // the newest fault in the log
 
 	mu        sync.Mutex
 	index     *passageIndex // nil: it is not open
@@ -124,13 +123,13 @@ func (k *keeper) note(err error) {
 	if err != nil {
 		fault = visible.Shorten(err.Error(), 500)
 	}
-	if fault != "" && fault != k.reported {
-		k.log.Warn().Str("error", fault).Msg("documents were not indexed: a later search tries again")
-	}
-	k.reported = fault
 	k.mu.Lock()
+	before := k.fault
 	k.fault = fault
 	k.mu.Unlock()
+	if fault != "" && fault != before {
+		k.log.Warn().Str("error", fault).Msg("documents were not indexed: a later search tries again")
+	}
 }
 
 // drop closes the index, if it is open.

@@ -81,11 +81,8 @@ type queue struct {
 
 	mu     sync.Mutex
 	ops    []*op
-	spare  []*op
 	closed bool
 }
-
-func (q *queue) init() { q.wake = make(chan struct{}, 1) }
 
 // put reports false when the queue is closed.
 func (q *queue) put(o *op) bool {
@@ -116,11 +113,11 @@ func (q *queue) signal() {
 	}
 }
 
-// take moves everything into a slice that is valid until the next take.
+// take takes everything.
 func (q *queue) take() (ops []*op, closed bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	ops, q.ops, q.spare = q.ops, q.spare[:0], q.ops
+	ops, q.ops = q.ops, nil
 	return ops, q.closed
 }
 

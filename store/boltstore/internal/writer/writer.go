@@ -81,9 +81,7 @@ func New(c Config) (*Writer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
-	w := &Writer{Config: c, compressor: compressor}
-	w.queue.init()
-	return w, nil
+	return &Writer{Config: c, compressor: compressor, queue: queue{wake: make(chan struct{}, 1)}}, nil
 }
 
 // Start starts the writer.
