@@ -23,19 +23,11 @@ func (id rowID) position() []byte {
 	return append(at, id.key...)
 }
 
-// primary is the prefix of the positions of all rows of a kind.
-func primary(kind string) string { return ordered(kind) }
-
 type row struct {
 	id    rowID
 	rev   uint64
 	value []byte
 	index []store.IndexKey
-}
-
-// indexed is the prefix of the keys in [DB].index of an index of a kind.
-func indexed(kind, index string) string {
-	return string(appendOrdered(appendOrdered(nil, kind), index))
 }
 
 // entries calls f with the keys of the row in [DB].index: each index sorts by index key, then by
@@ -113,7 +105,7 @@ func (db *DB) removeRow(id rowID) {
 // rowsIn yields the rows of a kind in a place, in order of their keys. The map must not change
 // meanwhile.
 func (db *DB) rowsIn(kind string, in place) iter.Seq2[string, *row] {
-	return walk(&db.rows, primary(kind), in.key(), "")
+	return walk(&db.rows, ordered(kind), in.key(), "")
 }
 
 // walk yields the rows of a map with keys that begin with base and then prefix, each with its
@@ -179,7 +171,7 @@ func (r *row) indexKey(index, position string) []byte {
 // query returns the map with the rows that q may select, in its order, and how their keys begin; see walk.
 func (db *DB) query(s store.Scope, q store.RowQuery) (rows *btree.Map[string, *row], base, prefix string) {
 	if q.Index != "" {
-		return &db.index, indexed(q.Kind, q.Index), escaped(q.Prefix)
+		return &db.index, ordered(q.Kind) + ordered(q.Index), escaped(q.Prefix)
 	}
 	if !q.Task.IsZero() || q.Context != "" || q.Key != nil {
 		in := place{task: q.Task}
@@ -188,7 +180,7 @@ func (db *DB) query(s store.Scope, q store.RowQuery) (rows *btree.Map[string, *r
 		}
 		prefix = in.key() + string(q.Key)
 	}
-	return &db.rows, primary(q.Kind), prefix
+	return &db.rows, ordered(q.Kind), prefix
 }
 
 // selects reports whether q asks for a row with this id, wherever it is indexed.

@@ -28,7 +28,7 @@ func (t *request) call(ctx tool.Context, args map[string]any) (*tool.Result, err
 	}
 	timed, cancel := deadline.WithTimeoutCause(ctx, t.config.Timeout, errTimeout)
 	defer cancel()
-	s := &secrets{resolve: t.config.Secrets, ctx: timed, values: map[string]string{}}
+	s := &secrets{resolve: t.config.Secrets, ctx: timed}
 	r, err := t.build(timed, args, s)
 	if err != nil {
 		return nil, err

@@ -127,13 +127,18 @@ func (h *header) encode(name, text string, list bool) (string, error) {
 type secrets struct {
 	resolve func(ctx context.Context, name string) (string, error)
 	ctx     context.Context //nolint:containedctx // of the one request that this belongs to
-	values  map[string]string
-	forms   map[string]*regexp.Regexp // of values, as far as they were looked for
+	known   []secret        // the longest first: a shorter secret may be a part of it
+}
+
+// secret is a secret that was resolved.
+type secret struct {
+	name, value string
+	forms       *regexp.Regexp // nil: it was not looked for yet
 }
 
 func (s *secrets) get(name string) (string, error) {
-	if v, ok := s.values[name]; ok {
-		return v, nil
+	if i := slices.IndexFunc(s.known, func(k secret) bool { return k.name == name }); i >= 0 {
+		return s.known[i].value, nil
 	}
 	v, err := s.resolve(s.ctx, name)
 	if err != nil {
@@ -148,7 +153,8 @@ func (s *secrets) get(name string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("secret %q: %w", name, err)
 	}
-	s.values[name] = v
+	s.known = append(s.known, secret{name: name, value: v})
+	slices.SortFunc(s.known, func(a, b secret) int { return cmp.Or(len(b.value)-len(a.value), strings.Compare(a.name, b.name)) })
 	return v, nil
 }
 
@@ -159,27 +165,19 @@ const minRedacted = 6
 // redact removes the secrets of the request from a text of the server, which may repeat the
 // request.
 func (s *secrets) redact(text string) string {
-	// The longest first: a shorter secret may be a part of it.
-	names := slices.SortedFunc(maps.Keys(s.values), func(a, b string) int {
-		return cmp.Or(len(s.values[b])-len(s.values[a]), strings.Compare(a, b))
-	})
-	for _, name := range names {
-		v := s.values[name]
-		if len(v) < minRedacted {
+	for i := range s.known {
+		k := &s.known[i]
+		if len(k.value) < minRedacted {
 			continue
 		}
-		shown := "[secret " + name + "]"
-		text = strings.ReplaceAll(text, v, shown)
-		if len(v) > maxForms {
+		shown := "[secret " + k.name + "]"
+		if text = strings.ReplaceAll(text, k.value, shown); len(k.value) > maxForms {
 			continue
 		}
-		if s.forms == nil {
-			s.forms = map[string]*regexp.Regexp{}
+		if k.forms == nil {
+			k.forms = forms(k.value)
 		}
-		if s.forms[name] == nil {
-			s.forms[name] = forms(v)
-		}
-		text = s.forms[name].ReplaceAllLiteralString(text, shown)
+		text = k.forms.ReplaceAllLiteralString(text, shown)
 	}
 	return text
 }

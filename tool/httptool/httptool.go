@@ -232,7 +232,7 @@ func (t *request) Hint(_ agent.ReadonlyContext, args map[string]any) (string, er
 
 // headerHint shows the configured headers, with the names of secrets.
 func (t *request) headerHint(args map[string]any) (string, error) {
-	byName := &secrets{values: map[string]string{}, resolve: func(_ context.Context, name string) (string, error) {
+	byName := &secrets{resolve: func(_ context.Context, name string) (string, error) {
 		return "{secret:" + name + "}", nil
 	}}
 	set := http.Header{}
