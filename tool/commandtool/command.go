@@ -69,7 +69,12 @@ const maxHint = 2000
 // Hint implements [tool.Hinter]. It shows the command. Whether a command with a masked argument
 // may run is not known here.
 func (t *command) Hint(_ agent.ReadonlyContext, args map[string]any) (hint string, err error) {
-	argv, input, err := t.planned(args)
+	var argv []string
+	var input []byte
+	values, err := t.values(args)
+	if err == nil { // a file that is passed open has its name
+		argv, input, err = t.filled(args, values)
+	}
 	if err != nil {
 		if strings.Contains(fmt.Sprint(args), tool.Masked{}.String()) {
 			return "", err
@@ -101,22 +106,6 @@ func asJSON(text string) string {
 	return string(raw)
 }
 
-// planned returns the command of a call and its input, without looking at files: a file that
-// is passed open has its name.
-func (t *command) planned(args map[string]any) (argv []string, input []byte, err error) {
-	if t.free != nil {
-		if argv, err = freeArgv(args); err == nil {
-			err = t.free.allowed(argv, t.environment(), t.config.Dir)
-		}
-		return argv, nil, err
-	}
-	values, err := t.values(args)
-	if err != nil {
-		return nil, nil, err
-	}
-	return t.filled(values)
-}
-
 // environment is the environment without secrets, sorted.
 func (t *command) environment() []string {
 	env := make([]string, 0, len(t.config.Env)+len(t.config.Secrets))
@@ -140,9 +129,6 @@ func (t *command) secrets(ctx context.Context, env []string) ([]string, error) {
 
 // prepare returns the command of a call, with its files open, and its input.
 func (t *command) prepare(ctx context.Context, args map[string]any) (c child.Command, input []byte, err error) {
-	if args == nil {
-		args = map[string]any{}
-	}
 	if err := t.compiled.CheckCall(ctx, args); err != nil {
 		return c, nil, err
 	}
@@ -152,10 +138,12 @@ func (t *command) prepare(ctx context.Context, args map[string]any) (c child.Com
 			closeAll(c.Files)
 		}
 	}()
-	if t.free != nil {
-		c.Argv, _, err = t.planned(args)
-	} else {
-		input, err = t.fill(&c, args)
+	values, err := t.values(args)
+	if err == nil {
+		c.Files, err = t.inFolder(values)
+	}
+	if err == nil {
+		c.Argv, input, err = t.filled(args, values)
 	}
 	if err == nil {
 		c.Env, err = t.secrets(ctx, c.Env)
@@ -164,21 +152,15 @@ func (t *command) prepare(ctx context.Context, args map[string]any) (c child.Com
 	return c, input, err
 }
 
-// fill fills in the templates.
-func (t *command) fill(c *child.Command, args map[string]any) (input []byte, err error) {
-	values, err := t.values(args)
-	if err != nil {
-		return nil, err
+// filled returns the command that a call names, or the command and its input with values in place of
+// the placeholders.
+func (t *command) filled(args map[string]any, values map[string]string) (argv []string, input []byte, err error) {
+	if t.free != nil {
+		if argv, err = freeArgv(args); err == nil {
+			err = t.free.allowed(argv, t.environment(), t.config.Dir)
+		}
+		return argv, nil, err
 	}
-	if c.Files, err = t.inFolder(values); err != nil {
-		return nil, err
-	}
-	c.Argv, input, err = t.filled(values)
-	return input, err
-}
-
-// filled returns a command and its input with values in place of the placeholders.
-func (t *command) filled(values map[string]string) (argv []string, input []byte, err error) {
 	if argv, err = t.argv(values); err != nil || len(t.stdin) == 0 {
 		return argv, nil, err
 	}
