@@ -22,13 +22,9 @@ type finish struct {
 // SkipSummarization: the task ends as completed, unless another call of the same step has failed;
 // and WithholdResult: the answer is published only when it ends the task.
 func Finish() tool.Tool {
-	return functiontool.Must(functiontool.NewStreaming(functiontool.Config{
-		Name:        FinishName,
-		Description: "Ends the task with its answer. Call it alone, when everything is done.",
-		Annotations: tool.Annotations{ReadOnly: true},
-	}, func(ctx tool.Context, f finish) iter.Seq2[*tool.Result, error] {
+	return functiontool.Must(steering(FinishName, "Ends the task with its answer. Call it alone, when everything is done.", func(ctx tool.Context, f finish) string {
 		ctx.Actions().SkipSummarization, ctx.Actions().WithholdResult = true, true
-		return only(f.Text)
+		return f.Text
 	}))
 }
 
@@ -40,17 +36,18 @@ type escalate struct {
 // Escalate returns the tool escalate. Its argument is reason, which is its result. It sets
 // Escalate: the task ends as rejected, with the reason, and whoever asked decides what follows.
 func Escalate() tool.Tool {
-	return functiontool.Must(functiontool.NewStreaming(functiontool.Config{
-		Name:        EscalateName,
-		Description: "Gives the task back to whoever asked for it, because you cannot or must not do it. It ends the task.",
-		Annotations: tool.Annotations{ReadOnly: true},
-	}, func(ctx tool.Context, e escalate) iter.Seq2[*tool.Result, error] {
+	const description = "Gives the task back to whoever asked for it, because you cannot or must not do it. It ends the task."
+	return functiontool.Must(steering(EscalateName, description, func(ctx tool.Context, e escalate) string {
 		ctx.Actions().Escalate = true
-		return only(e.Reason)
+		return e.Reason
 	}))
 }
 
-// only returns a result that comes whole.
-func only(text string) iter.Seq2[*tool.Result, error] {
-	return func(yield func(*tool.Result, error) bool) { yield(&tool.Result{Content: text}, nil) }
+// steering returns a tool that sets actions, and has the text that steer returns for its whole result.
+func steering[A any](name, description string, steer func(tool.Context, A) string) (tool.StreamingTool, error) {
+	return functiontool.NewStreaming(functiontool.Config{Name: name, Description: description, Annotations: tool.Annotations{ReadOnly: true}},
+		func(ctx tool.Context, a A) iter.Seq2[*tool.Result, error] {
+			text := steer(ctx, a)
+			return func(yield func(*tool.Result, error) bool) { yield(&tool.Result{Content: text}, nil) }
+		})
 }

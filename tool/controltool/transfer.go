@@ -2,10 +2,8 @@ package controltool
 
 import (
 	"errors"
-	"iter"
 
 	"a2a-server/tool"
-	"a2a-server/tool/functiontool"
 )
 
 // TransferTo returns the tool transfer_to_NAME, which hands the task over to the tool called name:
@@ -21,13 +19,9 @@ func TransferTo(name, description string) (tool.Tool, error) {
 	if description == "" {
 		description = "Hands the task over to the agent " + name + ", whose answer ends it. Call it alone."
 	}
-	t, err := functiontool.NewStreaming(functiontool.Config{
-		Name:        "transfer_to_" + name,
-		Description: description,
-		Annotations: tool.Annotations{ReadOnly: true},
-	}, func(ctx tool.Context, _ struct{}) iter.Seq2[*tool.Result, error] {
+	t, err := steering("transfer_to_"+name, description, func(ctx tool.Context, _ struct{}) string {
 		ctx.Actions().TransferToAgent = name
-		return only("The agent " + name + " takes over.")
+		return "The agent " + name + " takes over."
 	})
 	if err != nil {
 		return nil, err

@@ -40,8 +40,9 @@ const (
 // published as an artifact named "content".
 type Toolset struct {
 	cfg      Config
-	identity string        // of the server
-	stopping chan struct{} // closed by Close
+	identity string          // of the server
+	alive    context.Context //nolint:containedctx // ends with Close
+	stop     context.CancelFunc
 	running  sync.WaitGroup
 
 	mu        sync.Mutex
@@ -78,7 +79,9 @@ func New(c Config) (*Toolset, error) {
 	if err := c.validate(); err != nil {
 		return nil, fmt.Errorf("MCP server %s: %w", visible.Quote(c.Name, 80), err)
 	}
-	return &Toolset{cfg: c.withDefaults(), identity: c.identity(), stopping: make(chan struct{}), live: map[*session]struct{}{}, turns: map[caller]*turn{}}, nil
+	t := &Toolset{cfg: c.withDefaults(), identity: c.identity(), live: map[*session]struct{}{}, turns: map[caller]*turn{}}
+	t.alive, t.stop = context.WithCancel(context.Background())
+	return t, nil
 }
 
 // Name implements tool.Toolset.
@@ -205,10 +208,8 @@ func (t *Toolset) Busy() bool { return t.Status().Calls > 0 }
 // Calls that run end with an unknown outcome.
 func (t *Toolset) Close() error {
 	t.mu.Lock()
-	if !t.closed {
-		t.closed = true
-		close(t.stopping)
-	}
+	t.closed = true
+	t.stop()
 	live := slices.Collect(maps.Keys(t.live))
 	t.mu.Unlock()
 	for _, s := range live {
@@ -287,14 +288,11 @@ func (t *Toolset) run(a *attempt, s *session) {
 func (t *Toolset) briefly(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithTimeoutCause(ctx, t.cfg.listTimeout,
 		publicErrorf("it has not connected and listed its tools for %v", t.cfg.listTimeout))
-	go func() {
-		select {
-		case <-t.stopping:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
-	return ctx, cancel
+	stop := context.AfterFunc(t.alive, cancel) //nolint:contextcheck // the attempt ends with the toolset, too
+	return ctx, func() {
+		stop()
+		cancel()
+	}
 }
 
 // connect opens a session, unless s is given, and lists. With an error it returns the session,

@@ -40,7 +40,7 @@ func (t *Toolset) turn(ctx tool.Context) (end func(), err error) {
 	t.mu.Unlock()
 	select {
 	case its.slot <- struct{}{}:
-	case <-t.stopping:
+	case <-t.alive.Done():
 		err = t.shut()
 	case <-ctx.Done():
 		err = fmt.Errorf("MCP server %s: nothing was called, because another call of the same caller has not ended: %w: %w", t.cfg.Name, tool.ErrNoEffect, context.Cause(ctx))

@@ -46,7 +46,7 @@ func (t *Toolset) use(ctx context.Context, r *remote) (*session, error) {
 			select {
 			case <-time.After(wait):
 				continue
-			case <-t.stopping:
+			case <-t.alive.Done():
 				return nil, errShut
 			case <-ctx.Done():
 				return nil, context.Cause(ctx)
