@@ -62,11 +62,10 @@ type Tool struct {
 	config Config
 	keeper keeper
 
-	mu     sync.Mutex
-	begun  bool
-	closed bool
+	alive  context.Context //nolint:containedctx // ends with Close
 	cancel context.CancelFunc
-	ended  chan struct{}
+	begin  sync.Once     // with Start, a call or Close
+	ended  chan struct{} // closed when nothing scans any more
 }
 
 // errClosed is the error of a search after Close.
@@ -101,6 +100,7 @@ func New(c Config) (*Tool, error) {
 	}
 	c.setDefaults()
 	t := &Tool{config: c, keeper: newKeeper(&c), ended: make(chan struct{})}
+	t.alive, t.cancel = context.WithCancel(context.Background())
 	var err error
 	t.CallableTool, err = c.tool(func(ctx tool.Context, a arguments) (*Result, error) { return t.Search(ctx, a.Query, a.Limit) })
 	if err != nil {
@@ -138,35 +138,23 @@ func (t *Tool) Unwrap() tool.Tool { return t.CallableTool }
 func (t *Tool) Start() { _ = t.start() } // a call has the error
 
 func (t *Tool) start() error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	switch {
-	case t.closed:
+	t.begin.Do(func() {
+		go func() {
+			defer close(t.ended)
+			t.keeper.run(t.alive)
+		}()
+	})
+	if t.alive.Err() != nil {
 		return errClosed
-	case t.begun:
-		return nil
 	}
-	t.begun = true
-	var ctx context.Context
-	ctx, t.cancel = context.WithCancel(context.Background())
-	go func() {
-		defer close(t.ended)
-		t.keeper.run(ctx)
-	}()
 	return nil
 }
 
 // Close ends scanning and closes the index. It waits a few seconds at most. Later calls of the
 // tool fail.
 func (t *Tool) Close() error {
-	t.mu.Lock()
-	idle := t.closed || !t.begun
-	t.closed = true
-	t.mu.Unlock()
-	if idle {
-		return nil
-	}
 	t.cancel()
+	t.begin.Do(func() { close(t.ended) })
 	select {
 	case <-t.ended:
 		return nil
