@@ -4,30 +4,29 @@ import (
 	"errors"
 	"slices"
 
-	"a2a-server/internal/lists"
 	"a2a-server/tool/agent"
 )
 
 // Member is a toolset of a [Registry].
 type Member struct {
 	registry *Registry
-	member   *member
+	set      Toolset
+	name     string
+	cache    cache[sliceKey, *index]
 }
 
 // Members returns the toolsets of r, in their order, for callers that list them separately:
 // concurrently, or without toolsets that hang.
-func (r *Registry) Members() []Member {
-	return lists.Map(r.sets, func(m *member) Member { return Member{r, m} })
-}
+func (r *Registry) Members() []*Member { return slices.Clone(r.sets) }
 
 // Name returns the name of the toolset.
-func (m Member) Name() string { return m.member.name }
+func (m *Member) Name() string { return m.name }
 
 // Entries returns the tools of the toolset that ctx may use. If the toolset fails or panics,
 // it returns nil and an error. It leaves out tools with a bad schema, and tools that share a
 // name: it then returns the rest, which is not nil, and an error.
-func (m Member) Entries(ctx agent.ReadonlyContext) ([]*Registered, error) {
-	i, err := m.registry.ask(m.member, ctx)
+func (m *Member) Entries(ctx agent.ReadonlyContext) ([]*Registered, error) {
+	i, err := m.registry.ask(m, ctx)
 	if err != nil {
 		return nil, err
 	}

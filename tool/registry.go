@@ -34,17 +34,10 @@ type Registered struct {
 // the same slice, the tools resolved from it are reused, and definitions that it returns unchanged
 // are not compiled again. So a toolset from [NewToolset] is resolved once.
 type Registry struct {
-	sets        []*member
+	sets        []*Member
 	definitions *definitions
 	lists       cache[string, *list] // by their indexes
 	indexes     atomic.Uint64        // made so far
-}
-
-// member is a toolset in a registry.
-type member struct {
-	set   Toolset
-	name  string
-	cache cache[sliceKey, *index]
 }
 
 // list is the result of [Registry.Tools] if every toolset answers.
@@ -61,7 +54,7 @@ func NewRegistry(sets ...Toolset) *Registry {
 		if s == nil {
 			panic(fmt.Sprintf("tool.NewRegistry: toolset %d is nil", i))
 		}
-		r.sets = append(r.sets, &member{set: s, name: s.Name()})
+		r.sets = append(r.sets, &Member{registry: r, set: s, name: s.Name()})
 	}
 	return r
 }
@@ -69,7 +62,7 @@ func NewRegistry(sets ...Toolset) *Registry {
 // Dynamic reports whether there may be more tools than Tools returns without a context,
 // because the tools of a toolset may depend on the caller.
 func (r *Registry) Dynamic() bool {
-	return slices.ContainsFunc(r.sets, func(m *member) bool { return !isStatic(m.set) })
+	return slices.ContainsFunc(r.sets, func(m *Member) bool { return !isStatic(m.set) })
 }
 
 // Tools returns the tools that ctx may use, in the order of the toolsets. If two tools
@@ -82,11 +75,11 @@ func (r *Registry) Tools(ctx agent.ReadonlyContext) ([]Tool, error) { return r.l
 // Static returns the tools of the toolsets whose tools do not depend on the caller. The error has
 // their problems, and stays the same.
 func (r *Registry) Static() ([]Tool, error) {
-	return r.list(nil, slices.DeleteFunc(slices.Clone(r.sets), func(m *member) bool { return !isStatic(m.set) }))
+	return r.list(nil, slices.DeleteFunc(slices.Clone(r.sets), func(m *Member) bool { return !isStatic(m.set) }))
 }
 
 // list returns the tools of sets.
-func (r *Registry) list(ctx agent.ReadonlyContext, sets []*member) ([]Tool, error) {
+func (r *Registry) list(ctx agent.ReadonlyContext, sets []*Member) ([]Tool, error) {
 	var errs []error
 	var known [8]*index
 	var buffer [64]byte
@@ -168,7 +161,7 @@ func (r *Registry) Lookup(ctx agent.ReadonlyContext, name string) (*Registered, 
 
 // ask calls the toolset. A panic in it, or in a tool's Name, is an error; so is a tool
 // without a name.
-func (r *Registry) ask(m *member, ctx agent.ReadonlyContext) (_ *index, err error) {
+func (r *Registry) ask(m *Member, ctx agent.ReadonlyContext) (_ *index, err error) {
 	defer guard.Recover(&err, fmt.Sprintf("toolset %q panicked", m.name))
 	tools, err := m.set.Tools(ctx)
 	if err != nil {

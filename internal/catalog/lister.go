@@ -23,7 +23,7 @@ var ErrSlow = fmt.Errorf("it has not listed its tools within %v", ListTime)
 
 // source is a toolset, with the tools that a caller may use.
 type source struct {
-	of      tool.Member
+	of      *tool.Member
 	asked   bool               // it has not answered yet
 	entries []*tool.Registered // that it listed last
 	err     error              // why the tools are old or incomplete
@@ -39,7 +39,7 @@ type Lister struct {
 
 // NewLister returns a lister of a registry's tools for a caller, which knows none yet.
 func NewLister(registry *tool.Registry, agent string, by auth.Principal) *Lister {
-	return &Lister{agent: agent, by: by, all: lists.Map(registry.Members(), func(m tool.Member) *source { return &source{of: m} })}
+	return &Lister{agent: agent, by: by, all: lists.Map(registry.Members(), func(m *tool.Member) *source { return &source{of: m} })}
 }
 
 // ListerOf returns a lister of toolsets, whose tools may have the same names.

@@ -87,7 +87,7 @@ func (l *lines) Read(context.Context) (jsonrpc.Message, error) {
 			l.session.garbage(string(line[:min(len(line), 200)]))
 			continue
 		}
-		if !l.wanted(msg) {
+		if !l.wanted(msg) { //nolint:contextcheck // progress belongs to a call, and has its context
 			continue
 		}
 		// Each request takes a goroutine until its answer is written.

@@ -124,7 +124,7 @@ func (s *session) options() *mcp.ClientOptions {
 		},
 		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
 			if r.Params != nil {
-				s.progress(r.Params.ProgressToken, r.Params.Progress, r.Params.Total, r.Params.Message)
+				s.progress(r.Params.ProgressToken, r.Params.Progress, r.Params.Total, r.Params.Message) //nolint:contextcheck // it has that of its call
 			}
 		},
 	}

@@ -288,7 +288,7 @@ func (t *Toolset) run(a *attempt, s *session) {
 func (t *Toolset) briefly(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithTimeoutCause(ctx, t.cfg.listTimeout,
 		publicErrorf("it has not connected and listed its tools for %v", t.cfg.listTimeout))
-	stop := context.AfterFunc(t.alive, cancel) //nolint:contextcheck // the attempt ends with the toolset, too
+	stop := context.AfterFunc(t.alive, cancel)
 	return ctx, func() {
 		stop()
 		cancel()

@@ -179,7 +179,7 @@ func (t *Tool) Search(ctx context.Context, query string, limit int) (*Result, er
 	if len(words) == 0 {
 		return nil, errors.New("the query has no words to search for: write letters or digits")
 	}
-	if err := t.start(); err != nil { //nolint:contextcheck // Close ends it, not a call
+	if err := t.start(); err != nil {
 		return nil, err
 	}
 	if err := t.keeper.refreshed(ctx); err != nil {
