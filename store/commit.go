@@ -50,7 +50,7 @@ func (c *Commit) Answered() bool {
 }
 
 // Wait blocks until the batch is durable or has failed, and returns the outcome. It
-// may be called any number of times. The errors are those of [Store.Append].
+// may be called any number of times. It returns the errors of [Store.Append].
 func (c *Commit) Wait() (Receipt, error) {
 	<-c.done
 	return c.receipt, c.err

@@ -8,8 +8,8 @@ type Leases interface {
 	// epochs, and a later handle has a larger epoch, also after a reopen.
 	Epoch() uint64
 
-	// Lease returns whether an instance holds an epoch. Whoever finds an older epoch in stored
-	// data, such as a Live task, takes over what belongs to it only once nobody holds it.
+	// Lease returns whether an instance holds an epoch. An instance that finds an older epoch in stored
+	// data, such as a Live task, takes over its data only once no instance holds it.
 	// ErrUnavailable: the backend cannot tell now.
 	Lease(ctx context.Context, epoch uint64) (Lease, error)
 }

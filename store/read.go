@@ -77,7 +77,7 @@ func (l Limit) WithDefaults() Limit {
 	return l
 }
 
-// Fill sets the events of a page with a header: events are those of the log after from, or the
+// Fill sets the events of a page with a header: events are the events of the log after from, or the
 // newest of them. It is for implementations that have the log in memory, and does not change
 // events.
 func (p *LogPage) Fill(events []Event, from From, limit Limit) {

@@ -10,8 +10,8 @@ import (
 // continued after a crash, remains the same attempt. 0: ctx is not that of a running call.
 func Attempt(ctx context.Context) int { return callValues(ctx).Attempt }
 
-// Private reports whether gates mask arguments of the call that runs, or keep its task: what its server or its
-// agent says may repeat them, and does not belong into a log.
+// Private reports whether gates mask arguments of the call that runs, or keep its task: the words of its
+// server or agent may repeat them, and do not belong into a log.
 func Private(ctx context.Context) bool { return callValues(ctx).Private }
 
 // DecidedAt returns when a person has let the call run that runs: the time of the approval or, by a grant, of

@@ -23,7 +23,7 @@ type Gater interface {
 // GateFunc is the Gate method of a [Gater] as a function.
 type GateFunc func(ctx agent.ReadonlyContext, args map[string]any) (ask bool, err error)
 
-// Hinter is a tool that tells the approvers of a call what it would do, or why it has to be
+// Hinter is a tool that tells the approvers of a call its effect, or why it has to be
 // approved.
 type Hinter interface {
 	// Hint returns the text, "" for none. Lists, mails and messages show it to people who may
@@ -56,7 +56,7 @@ func NeedsApproval(ctx agent.ReadonlyContext, t Tool, args map[string]any) (ask 
 	return ask, failed
 }
 
-// Hint returns the hints of the [Chain] of t for a call with masked arguments, one per line.
+// Hint returns the hints of the [Chain] of t for a call with masked arguments, a line each.
 // failed joins the errors and panics.
 func Hint(ctx agent.ReadonlyContext, t Tool, masked map[string]any) (hint string, failed error) {
 	var hints []string

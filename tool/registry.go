@@ -72,7 +72,7 @@ func (r *Registry) Dynamic() bool {
 // shared and must not be changed; appending to it is fine.
 func (r *Registry) Tools(ctx agent.ReadonlyContext) ([]Tool, error) { return r.list(ctx, r.sets) }
 
-// Static returns the tools of the toolsets whose tools do not depend on the caller. The error has
+// Static returns the tools that do not depend on the caller. The error has
 // their problems, and stays the same.
 func (r *Registry) Static() ([]Tool, error) {
 	return r.list(nil, slices.DeleteFunc(slices.Clone(r.sets), func(m *Member) bool { return !isStatic(m.set) }))

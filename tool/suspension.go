@@ -26,8 +26,8 @@ const (
 	AskAuth     QuestionKind = "auth"     // something to do elsewhere, such as a login
 )
 
-// Authorizes reports whether an answer to a question of this kind lets something run. The people who
-// approve the call decide.
+// Authorizes reports whether an answer to a question of this kind lets something run. The approvers
+// of the call decide.
 func (k QuestionKind) Authorizes() bool { return k == AskConfirm || k == AskOutcome }
 
 // Question is a question of a call.

@@ -89,7 +89,7 @@ type Context interface {
 }
 
 // Request is the request to a language model, as far as tools may see and change it. It is made
-// anew for each request, and passes from one [RequestProcessor] to the next.
+// anew for each request, and passes from each [RequestProcessor] to the next.
 type Request struct {
 	// SystemInstruction is the system text; changes count.
 	SystemInstruction string

@@ -21,7 +21,7 @@ const MaxWaits = 16
 // ErrUnchanged is returned by Watch of a [Watcher]: there is no reason to enter the call.
 var ErrUnchanged = errors.New("the work of the call has not changed")
 
-// ErrTimeLimit is the cause with which the context of a call ends whose time is over; see [Timed]. A
+// ErrTimeLimit is the cause with which the context of a call ends when its time is over; see [Timed]. A
 // tool whose work goes on elsewhere may return a [Suspension] then: the outcome of the call is not
 // unknown.
 var ErrTimeLimit = errors.New("the tool exceeded its time limit")

@@ -144,7 +144,7 @@ func (g *gated) Gate(ctx agent.ReadonlyContext, args map[string]any) (ask bool, 
 	return ask, nil
 }
 
-// Hint implements [Hinter] with the added texts, one per line.
+// Hint implements [Hinter] with the added texts, a line each.
 func (g *gated) Hint(ctx agent.ReadonlyContext, args map[string]any) (string, error) {
 	var hints []string
 	for _, hint := range g.hints {

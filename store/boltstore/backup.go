@@ -20,7 +20,7 @@ import (
 	"a2a-server/store/boltstore/internal/writer"
 )
 
-// Backup says what a backup holds.
+// Backup describes a backup.
 type Backup = backup.Info
 
 // ErrNotBackup says that a file is no backup that this program has made.

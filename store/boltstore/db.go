@@ -42,7 +42,7 @@ func (db *DB) Note() string {
 	return db.file.Note()
 }
 
-// Incarnation returns the file's random number. It is made with the file, also with one that
+// Incarnation returns the file's random number. It is made with the file, also with a file that
 // [Options.Restore] makes, and stays when a released store is moved.
 func (db *DB) Incarnation() uint64 { return db.incarnation }
 

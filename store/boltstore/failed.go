@@ -26,7 +26,7 @@ type failed struct {
 }
 
 // remakes reports whether the derived buckets are to be made again: they are damaged, or may not fit the
-// tasks. Made again, they have no entries of what cannot be read, so sound buckets stay beside that.
+// tasks. Made again, they have no entries of unreadable values, so sound buckets stay beside that.
 func (f *failed) remakes() bool { return f != nil && (f.derived != "" || !f.other && f.lost == 0) }
 
 // afterFailure checks every page of the file at path if an earlier process has left a mark beside it.

@@ -17,7 +17,7 @@ import (
 	"a2a-server/store/boltstore/internal/layout"
 )
 
-// contents is what the meta data of a file says.
+// contents is the meta data of a file.
 type contents struct {
 	incarnation uint64
 	epoch       uint64
@@ -113,7 +113,7 @@ func Check(path string, each func(*store.Header)) error {
 	})
 }
 
-// isCopyOf reports whether the file is a copy of the one that its meta data name. Nil names no file.
+// isCopyOf reports whether the file is a copy of the file that its meta data name. Nil names no file.
 func isCopyOf(file *boltfile.File, known []byte) bool {
 	return known != nil && boltfile.Copied(known, file.Identity())
 }

@@ -97,7 +97,7 @@ func isZero(b []byte) bool { return len(bytes.Trim(b, "\x00")) == 0 }
 // the same file another inode at each start: there the row "other, no" is the row "same, no", and the row
 // "same, yes" may be the row "other, yes".
 //
-// A file that is served keeps its incarnation, so that its records refuse every earlier version, also one
+// A file that is served keeps its incarnation, so that its records refuse every earlier version, also a version
 // from before a move or a new number of the device.
 func checkVersion(file *boltfile.File, known []byte, released bool, have commitRecord) error {
 	path, copied := file.Path(), isCopyOf(file, known)
@@ -190,7 +190,7 @@ func (r *recorder) close() error {
 	return r.file.Close()
 }
 
-// copyError refuses a file in which it is not known what has run since.
+// copyError refuses a file that does not show which calls have run since.
 func copyError(path, is string) error {
 	return fmt.Errorf("%s %s. Calls that it takes for undecided may have run since: make a store of it in another data folder, which asks again about all of them: a2a-server store restore --unverified %s --data FOLDER", path, is, path)
 }

@@ -26,7 +26,7 @@ func (h *handle) Claim(ctx context.Context, limit int) ([]store.Header, error) {
 	defer h.db.mu.Unlock()
 	var old []*task
 	for _, t := range h.db.tasks {
-		if t.header.Phase == store.Live && t.header.Epoch < h.epoch { // nobody holds it: h is later
+		if t.header.Phase == store.Live && t.header.Epoch < h.epoch { // no instance holds it: h is later
 			old = append(old, t)
 		}
 	}

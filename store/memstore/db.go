@@ -69,7 +69,7 @@ func (p place) append(dst []byte) []byte {
 // New returns an empty, open DB.
 func New() *DB { return &DB{incarnation: rand.Uint64(), tasks: make(map[store.TaskID]*task)} }
 
-// Handle returns a new handle with an epoch above all earlier ones, or
+// Handle returns a new handle with an epoch above all earlier epochs, or
 // store.ErrClosed.
 func (db *DB) Handle() (store.Handle, error) {
 	db.mu.Lock()

@@ -79,7 +79,7 @@ type EventActions struct {
 	// TransferToAgent is the name of the tool of the agent that takes the task over, "" for none.
 	// It counts only for callers with a tool that transfers to it (tool.Transferer).
 	TransferToAgent string `json:"transferToAgent,omitempty"`
-	// Escalate ends the task as rejected, for whoever asked for it. The result, a text, is the
+	// Escalate ends the task as rejected, for its requester. The result, a text, is the
 	// reason.
 	Escalate bool `json:"escalate,omitempty"`
 }

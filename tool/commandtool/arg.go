@@ -13,7 +13,7 @@ import (
 	"a2a-server/tool"
 )
 
-// file is the type of an argument that is a path; all other types are those of JSON Schema.
+// file is the type of an argument that is a path; JSON Schema has all other types.
 const file = "file"
 
 // Arg is an argument of a call. It is required unless it is Optional or has a Default.

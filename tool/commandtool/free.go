@@ -34,7 +34,7 @@ const (
 	commandArg = "command"
 )
 
-// newFree checks the lists of a tool whose calls name the command.
+// newFree checks the lists of commands.
 func newFree(c *Config) (*Free, error) {
 	if len(c.Args) > 0 || c.Stdin != "" {
 		return nil, errors.New("a tool whose calls name the command has no other arguments, and no input")

@@ -287,7 +287,7 @@ func (e *execution) outcome(ctx context.Context) (*tool.Result, error) {
 func because(ctx context.Context) string { return context.Cause(ctx).Error() }
 
 // pacer decides when the next chunks may be yielded. A gap is about as long as a commit, so
-// that it delays nobody noticeably; a command that writes all day gets longer ones, so that
+// that it delays no reader noticeably; a command that writes all day gets longer gaps, so that
 // its chunks remain below a quarter of limits.task.
 type pacer struct {
 	next   time.Time

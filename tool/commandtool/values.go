@@ -10,7 +10,7 @@ func invalid(name, format string, args ...any) error {
 	return tool.Invalid("/"+name, format, args...) // names have neither / nor ~
 }
 
-// values returns the arguments of a call as text, with defaults for missing ones, and with the paths
+// values returns the arguments of a call as text, with defaults, and with the paths
 // of files relative to the folder.
 func (t *command) values(args map[string]any) (map[string]string, error) {
 	values := make(map[string]string, len(t.config.Args))

@@ -34,7 +34,7 @@ type escalate struct {
 }
 
 // Escalate returns the tool escalate. Its argument is reason, which is its result. It sets
-// Escalate: the task ends as rejected, with the reason, and whoever asked decides what follows.
+// Escalate: the task ends as rejected, with the reason, and the requester decides.
 func Escalate() tool.Tool {
 	const description = "Gives the task back to whoever asked for it, because you cannot or must not do it. It ends the task."
 	return functiontool.Must(steering(EscalateName, description, func(ctx tool.Context, e escalate) string {

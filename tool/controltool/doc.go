@@ -1,5 +1,5 @@
 // Package controltool has the tools by which a model steers its task: finish ends it with an
-// answer, escalate ends it for the one who asked, and transfer_to_NAME hands it over to an agent,
+// answer, escalate gives it back to the requester, and transfer_to_NAME hands it over to an agent,
 // the tool NAME.
 //
 // A tool only sets actions (EventActions in package agent); a planner with a model follows them (see package

@@ -164,7 +164,7 @@ func compatible(s string) string {
 }
 
 // unescapeLenient decodes the valid percent-encodings of s, the form %u002e included, and
-// leaves invalid ones.
+// leaves invalid encodings.
 func unescapeLenient(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {

@@ -53,8 +53,8 @@ type Config struct {
 	// Identity adds to the identity of the server, for example the names of its secrets and
 	// the public values of its environment. An approval is bound to it.
 	Identity string
-	// Ask has people answer the questions with which the server answers a call, and those that it
-	// asks while a call runs. The calls of a caller then run one at a time, and each caller with a
+	// Ask has people answer the questions with which the server answers a call, and its questions
+	// while a call runs. The calls of a caller then run in turn, and each caller with a
 	// running call has a connection of its own: at most 16. Without Ask every question is declined.
 	Ask bool
 	// Handshake speaks the newest version of MCP that begins with a handshake, or an older version

@@ -23,7 +23,7 @@ const maxNote = 200
 type asker struct {
 	ctx   context.Context //nolint:containedctx // of the call; ends with it
 	where string
-	slot  chan struct{} // capacity 1: a call asks one question at a time
+	slot  chan struct{} // capacity 1: a call asks a question at a time
 
 	n    atomic.Int64           // questions so far
 	note atomic.Pointer[string] // the reason why a question was declined unasked

@@ -25,7 +25,7 @@ const (
 // errClosed is the cause of death of a connection that this side closed.
 const errClosed = publicError("the connection was closed")
 
-// lines is a link, and its mcp.Connection, of one JSON value per line. Unlike the SDK's own, a write ends
+// lines is a link, and its mcp.Connection, of a JSON value per line. Unlike the SDK's own, a write ends
 // with its context, a line without a message is skipped, and only needed notifications reach
 // the SDK, which queues them without a limit.
 type lines struct {

@@ -9,8 +9,7 @@ import (
 	"a2a-server/internal/visible"
 )
 
-// validating are the keywords of a schema whose texts take part in validation. [checkShown] checks
-// these.
+// validating are the keywords with texts that take part in validation. [checkShown] checks them.
 var validating = []string{
 	"const", "enum", "required", "dependentRequired", "type", "pattern", "format", "$ref", "$id", "id", "$schema", "$anchor",
 	"$dynamicRef", "$dynamicAnchor", "$recursiveRef", "$vocabulary", "contentEncoding", "contentMediaType",

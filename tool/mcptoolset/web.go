@@ -19,7 +19,7 @@ const (
 	maxExchanges  = 64               // requests at the same time, beside calls of tools
 )
 
-// web is the link of the SDK's HTTP transport, whose requests it sends. It ends everything at once when
+// web is the link of the SDK's HTTP transport, and sends its requests. It ends everything at once when
 // it is killed. It keeps the connection, because the SDK does not close it in every case when
 // connecting fails.
 type web struct {

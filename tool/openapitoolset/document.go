@@ -168,7 +168,7 @@ func parseJSON(raw []byte) (any, error) {
 	return v, nil
 }
 
-// parseYAML decodes YAML that has only one meaning.
+// parseYAML decodes YAML that has only a single meaning.
 func parseYAML(raw []byte) (any, error) {
 	r := &strictyaml.Report{}
 	root, ok := r.Parse(raw)

@@ -18,7 +18,7 @@ import (
 
 // The limits of the arguments of an operation.
 const (
-	maxSchemas = 10_000    // including nested ones
+	maxSchemas = 10_000    // including nested schemas
 	maxSchema  = 256 << 10 // bytes of its JSON
 	maxText    = 1 << 10   // bytes of a description
 )

@@ -12,7 +12,7 @@ import (
 	"github.com/blevesearch/bleve/v2/analysis/token/porter"
 )
 
-// maxWord bounds a word, in bytes: longer ones, such as encoded data, are not indexed.
+// maxWord bounds a word, in bytes: longer words, such as encoded data, are not indexed.
 const maxWord = 64
 
 // words is the analyzer of documents and queries. A word is a run of letters and digits, in lower

@@ -38,7 +38,7 @@ type Folders struct {
 	// Paths are the folders. If there are several, the paths of documents begin with the last
 	// element of their folder's path, which has to differ.
 	Paths []string
-	// Extensions are those of the files, without a dot, in any case. Defaults to
+	// Extensions are the extensions of the files, without a dot, in any case. Defaults to
 	// md, markdown, txt, html, htm and json.
 	Extensions []string
 }
@@ -111,7 +111,7 @@ func (l *listing) omit(format string, args ...any) {
 	}
 }
 
-// root adds the files of a folder, and of those below it.
+// root adds the files of a folder, and of the folders below it.
 func (l *listing) root(prefix string, root *os.Root) error {
 	for folders := []string{"."}; len(folders) > 0; {
 		next := folders[len(folders)-1]
@@ -128,7 +128,7 @@ func (l *listing) root(prefix string, root *os.Root) error {
 	return nil
 }
 
-// folder adds the files of one folder, and returns the folders in it.
+// folder adds the files of a folder, and returns the folders in it.
 func (l *listing) folder(prefix string, root *os.Root, name string) (below []string, err error) {
 	f, err := openIn(root, name, syscall.O_DIRECTORY)
 	if err != nil {

@@ -70,7 +70,7 @@ type unread struct {
 	strange bool
 }
 
-// status says what a search has searched.
+// status describes the index that a search has searched.
 type status struct {
 	documents int
 	note      string
@@ -276,7 +276,7 @@ func (k *keeper) search(ctx context.Context, words []string, limit int) ([]hit, 
 	return hits, s, nil
 }
 
-// status returns what there is to search. The caller has the lock.
+// status describes the index. The caller has the lock.
 func (k *keeper) status() status {
 	s := status{documents: k.documents}
 	var notes []string

@@ -271,7 +271,7 @@ func (x *passageIndex) ids(name string) (all []string, err error) {
 	}
 }
 
-// perDocument bounds the passages of one document in a result.
+// perDocument bounds the passages of a document in a result.
 const perDocument = 3
 
 // hit is a passage that was found.

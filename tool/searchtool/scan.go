@@ -27,7 +27,7 @@ type scan struct {
 	left    []string
 }
 
-// run indexes the documents with other versions than in the index, and removes those that are
+// run indexes the documents with other versions than in the index, and removes documents that are
 // gone.
 func (s *scan) run(ctx context.Context, all []Document) error {
 	s.pending = map[string]string{}

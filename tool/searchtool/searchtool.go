@@ -19,7 +19,7 @@ import (
 // Config configures a tool.
 type Config struct {
 	Name        string // required
-	Description string // which documents it searches, and what for; required
+	Description string // which documents it searches, and for which purpose; required
 	Source      Source // required
 	// Folder is the folder of the index, which is made if it is missing, and which no other tool
 	// may have. Defaults to a temporary folder, which Close removes.
@@ -43,7 +43,7 @@ type Config struct {
 // limits bound the index. The rest is left out, and each result says so.
 type limits struct {
 	documents int    // Defaults to 100,000.
-	document  int64  // bytes of a document; larger ones are left out. Defaults to 4 MiB.
+	document  int64  // bytes of a document; larger documents are left out. Defaults to 4 MiB.
 	text      int64  // bytes of all documents. Defaults to 1 GiB.
 	diskFree  uint64 // bytes that stay free on the disk of the index, on Linux. Defaults to 512 MiB.
 }
@@ -71,7 +71,7 @@ type Tool struct {
 // errClosed is the error of a search after Close.
 var errClosed = errors.New("the tool was closed, such as by a reload: call it again")
 
-// arguments are those of a call.
+// arguments are the arguments of a call.
 type arguments struct {
 	Query string `json:"query" jsonschema:"minLength=1,maxLength=1000" jsonschema_description:"Words to search for; the best passages have most of them"`
 	Limit int    `json:"limit,omitempty" jsonschema:"minimum=1,maximum=50" jsonschema_description:"Most results to return; 10 by default"`
@@ -89,7 +89,7 @@ type Match struct {
 type Result struct {
 	Results   []Match `json:"results"`   // best first
 	Documents int     `json:"documents"` // that were searched
-	// Note says what was not searched, and why: "" if everything was.
+	// Note names the documents that were not searched, and why: "" if everything was.
 	Note string `json:"note,omitempty"`
 }
 

@@ -67,7 +67,7 @@ func Copy(ctx context.Context, file *boltfile.File, w *writer.Writer, to io.Writ
 	return c.last(store.MillisOf(time.Now()))
 }
 
-// Plain says what the file of [CopyPlain] is.
+// Plain describes the file of [CopyPlain].
 type Plain struct {
 	Copied  bool                                 // a copy of a store, of an unknown moment; else a store that is closed
 	Changed store.Millis                         // when the file was last changed
@@ -183,7 +183,7 @@ func (c *copier) all() (err error) {
 	return nil
 }
 
-// ends copies what follows the newest keys that were copied of log and audit.
+// ends copies the values after the newest keys that were copied of log and audit.
 func (c *copier) ends() (err error) {
 	if c.log, err = c.bucket(layout.BucketLog, c.log); err != nil {
 		return err

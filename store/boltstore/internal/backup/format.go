@@ -49,20 +49,20 @@ const (
 // ErrNotBackup says that a stream does not begin as a copy does.
 var ErrNotBackup = errors.New("it is no backup of this program")
 
-// errDamaged says that a copy differs from what was written.
+// errDamaged says that a copy differs from its original.
 var errDamaged = errors.New("the backup is damaged")
 
-// Info says what a copy holds.
+// Info describes a copy.
 type Info struct {
 	Moment  time.Time // UTC, in milliseconds; everything acknowledged before it is there
-	Values  uint64    // including replaced ones
-	Damaged uint64    // of these, those that were damaged in the original; 0 if Load returned it
+	Values  uint64    // including replaced values
+	Damaged uint64    // of these, the values that were damaged in the original; 0 if Load returned it
 	Bytes   int64
 
 	Longest time.Duration // read transaction; 0 unless Copy returned it
 }
 
-// buckets are those that a copy has, at their numbers. The numbers are on disk.
+// buckets are the buckets that a copy has, at their numbers. The numbers are on disk.
 var buckets = [...][]byte{1: layout.BucketMeta, 2: layout.BucketLog, 3: layout.BucketTask, 4: layout.BucketRow, 5: layout.BucketDue, 6: layout.BucketAudit}
 
 func numberOf(bucket []byte) byte {

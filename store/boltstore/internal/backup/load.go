@@ -63,11 +63,11 @@ func (in *input) load(tx *bolt.Tx) (more bool, err error) {
 	return true, nil
 }
 
-// auditStep separates the numbers of a restored audit from those that it had after the backup.
+// auditStep separates the numbers of a restored audit from its numbers after the backup.
 const auditStep = 1 << 32
 
 // complete says in the meta data that derived buckets have to be made, and where the audit goes on:
-// at numbers that it has not had, for those who have read on after the backup.
+// at new numbers, for readers that have read on after the backup.
 func (in *input) complete(tx *bolt.Tx) error {
 	newest, _ := tx.Bucket(layout.BucketAudit).Cursor().Last()
 	next := (layout.ReadU64(newest)/auditStep + 1) * auditStep

@@ -101,7 +101,7 @@ func (n *Count) Release() {
 	n.users--
 }
 
-// known returns the counter that is kept for key, nil without one, and its tasks.
+// known returns the counter that is kept for key, or nil, and its tasks.
 func (c *Counts) known(key Key, use bool) (sum read.Tally, kept *Count) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

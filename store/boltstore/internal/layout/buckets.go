@@ -52,7 +52,7 @@ var Buckets = [][]byte{BucketMeta, BucketLog, BucketTask, BucketLive, BucketList
 // Derived are the buckets that are made from task and row.
 var Derived = [][]byte{BucketLive, BucketList, BucketListCtx, BucketRowIdx}
 
-// What a restored or mended file may have beside [Buckets].
+// The bucket and the key that a restored or mended file may have beside [Buckets].
 var (
 	BucketDropped = []byte("dropped") // damaged derived buckets, by transaction: their pages are never read
 	KeyRebuild    = []byte("rebuild") // in meta until the derived buckets are complete

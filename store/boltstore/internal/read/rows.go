@@ -155,7 +155,7 @@ func rowOf(k []byte) (key, indexKey []byte, err error) {
 	return key, indexKey, nil
 }
 
-// rowAt returns the row at key, without what its value says.
+// rowAt returns the row at key, without its value.
 func rowAt(kind string, key []byte) (store.Row, error) {
 	_, rest, ok := layout.CutWord(key)
 	row := store.Row{Kind: kind}

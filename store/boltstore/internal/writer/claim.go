@@ -53,7 +53,7 @@ func (r *round) claim(epoch uint64, from, to []byte, limit int, claimed *[]store
 	c := r.live.Cursor() // as the round began: live is written at the end
 	for k, v := c.Seek(from); k != nil && (to == nil || string(k) < string(to)) && len(*claimed) < limit; k, v = c.Next() {
 		if entry := read.LiveEntryAt(v); entry.Epoch >= epoch {
-			continue // an older epoch is held by nobody: this instance is later
+			continue // no instance holds an older epoch: this instance is later
 		}
 		t, err := r.load(store.TaskID(k))
 		if errors.Is(err, store.ErrDataLoss) {

@@ -86,7 +86,7 @@ func (n *Noted) Len() int {
 }
 
 // note notes a change, if the file is being copied. Whether it commits does not matter: a copy
-// reads what the key has.
+// reads the value of the key.
 func (r *round) note(b *bolt.Bucket, key []byte, put bool) {
 	n := r.w.copying.Load()
 	if n == nil {

@@ -31,11 +31,11 @@ const (
 	maxYields     = 16 // before a round, while batches come
 )
 
-// Config is what a writer works with.
+// Config has the parts of a writer.
 type Config struct {
 	File *boltfile.File
 
-	// What readers keep in memory, which the writer keeps up to date.
+	// The memory of readers, which the writer keeps up to date.
 	Counts *counts.Counts
 	Tails  *tail.Hub
 	Rows   *store.Watchers[string]
