@@ -48,7 +48,7 @@ func afterFailure(path string) (*failed, error) {
 			})
 			var derived, others []string
 			for _, name := range slices.Sorted(maps.Keys(damage)) {
-				if slices.ContainsFunc(layout.Derived, func(d []byte) bool { return string(d) == name }) {
+				if layout.IsDerived([]byte(name)) {
 					derived = append(derived, damage[name].Error())
 				} else {
 					others = append(others, damage[name].Error())

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
-	"slices"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -121,8 +120,7 @@ func isCopyOf(file *boltfile.File, known []byte) bool {
 // checkBuckets refuses a file that lacks a bucket of ours, except for the derived if they are to be made.
 func checkBuckets(path string, tx *bolt.Tx, remake bool) error {
 	for _, name := range layout.Buckets {
-		isDerived := slices.ContainsFunc(layout.Derived, func(d []byte) bool { return bytes.Equal(d, name) })
-		if tx.Bucket(name) == nil && (!remake || !isDerived) {
+		if tx.Bucket(name) == nil && (!remake || !layout.IsDerived(name)) {
 			return boltfile.DamagedFile(path, fmt.Sprintf("it has no bucket %s, so it is not a store of this program, or parts of it are lost", name))
 		}
 	}

@@ -22,6 +22,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"slices"
 	"strconv"
 	"time"
 
@@ -66,12 +67,11 @@ type Info struct {
 var buckets = [...][]byte{1: layout.BucketMeta, 2: layout.BucketLog, 3: layout.BucketTask, 4: layout.BucketRow, 5: layout.BucketDue, 6: layout.BucketAudit}
 
 func numberOf(bucket []byte) byte {
-	for n := 1; n < len(buckets); n++ {
-		if bytes.Equal(buckets[n], bucket) {
-			return byte(n)
-		}
+	n := slices.IndexFunc(buckets[:], func(b []byte) bool { return bytes.Equal(b, bucket) })
+	if n < 1 {
+		panic(fmt.Sprintf("backup: bucket %s is not copied", bucket))
 	}
-	panic(fmt.Sprintf("backup: bucket %s is not copied", bucket))
+	return byte(n)
 }
 
 // output writes a copy.

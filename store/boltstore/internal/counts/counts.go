@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"iter"
+	"maps"
 	"sync"
 
 	bolt "go.etcd.io/bbolt"
@@ -156,21 +157,11 @@ func (c *Counts) end(n *Count, sum read.Tally, use bool) *Count {
 	if use {
 		n.users++
 	}
-	c.dropUnused()
+	if len(c.kept) >= maxCounts {
+		maps.DeleteFunc(c.kept, func(_ Key, n *Count) bool { return n.users == 0 })
+	}
 	c.kept[n.Key] = n
 	return n
-}
-
-// dropUnused drops unused counters when there are many.
-func (c *Counts) dropUnused() {
-	if len(c.kept) < maxCounts {
-		return
-	}
-	for key, n := range c.kept {
-		if n.users == 0 {
-			delete(c.kept, key)
-		}
-	}
 }
 
 // Open returns how many tasks of n's context have not ended.

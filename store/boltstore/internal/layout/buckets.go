@@ -3,7 +3,11 @@
 // package boltstore has the buckets at a glance.
 package layout
 
-import "fmt"
+import (
+	"bytes"
+	"fmt"
+	"slices"
+)
 
 // The buckets of a file.
 var (
@@ -51,6 +55,11 @@ var Buckets = [][]byte{BucketMeta, BucketLog, BucketTask, BucketLive, BucketList
 
 // Derived are the buckets that are made from task and row.
 var Derived = [][]byte{BucketLive, BucketList, BucketListCtx, BucketRowIdx}
+
+// IsDerived reports whether a bucket is made from task and row.
+func IsDerived(name []byte) bool {
+	return slices.ContainsFunc(Derived, func(d []byte) bool { return bytes.Equal(d, name) })
+}
 
 // The bucket and the key that a restored or mended file may have beside [Buckets].
 var (
