@@ -59,12 +59,9 @@ func (s *Server) socketAPI(known auth.Authenticator) http.Handler {
 // socketRequests returns the front end of a socket for the users that known knows, and its guard.
 func (s *Server) socketRequests(known auth.Authenticator) (*httpd.Frontend, httpd.Guard) {
 	guard := httpd.Guard{Hosts: []string{adminsocket.Host}}
-	same := func(a, b auth.Principal, action auth.Action) bool {
-		return engine.ScopeFor(a, action) == engine.ScopeFor(b, action)
-	}
 	return httpd.New(httpd.Config{
 		Authenticator: known, Guard: guard, MaxBody: socketBody, Bodies: 16 * socketBody, Media: []string{"application/json"},
-		ReadRate: 64 << 10, Recheck: 15 * time.Second, Same: same, Log: s.log, Now: s.given.Now,
+		ReadRate: 64 << 10, Recheck: 15 * time.Second, Same: engine.SameScope, Log: s.log, Now: s.given.Now,
 	}), guard
 }
 

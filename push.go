@@ -16,8 +16,7 @@ import (
 	"sync"
 	"time"
 
-	"a2a-server/a2a/operation"
-	v03 "a2a-server/a2a/v03"
+	"a2a-server/a2a"
 	"a2a-server/auth"
 	"a2a-server/client"
 	"a2a-server/internal/egress"
@@ -106,15 +105,15 @@ func (s *Server) pushed() (counted outbox.Stats, on bool) {
 
 // legacyTask returns a task as webhooks of A2A 0.3 get it.
 func legacyTask(v *task.View) ([]byte, error) {
-	return v03.AppendTask(nil, v.AppendTask(nil, task.ViewOptions{HistoryLength: -1}), v03.JSONRPC)
+	return a2a.OldTask(v.AppendTask(nil, task.ViewOptions{HistoryLength: -1}))
 }
 
 // offered returns the protocol's part of push notifications; nil: they are off.
-func (s *Server) offered() *operation.Push {
+func (s *Server) offered() *a2a.Push {
 	if s.push == nil {
 		return nil
 	}
-	out := &operation.Push{
+	out := &a2a.Push{
 		HTTP:    s.settings.Push.AllowHTTP,
 		Refuses: func(host, port string) bool { return s.push.dialer.Check(host, port) != nil },
 	}

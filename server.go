@@ -17,7 +17,6 @@ import (
 	"github.com/rs/zerolog"
 
 	"a2a-server/a2a"
-	"a2a-server/a2a/operation"
 	"a2a-server/approval/dialect"
 	"a2a-server/auth"
 	"a2a-server/auth/apikey"
@@ -243,7 +242,7 @@ func (s *Server) serveProtocol() error {
 		return err
 	}
 	card.GRPC, card.Security = s.cardGRPC(), s.Schemes
-	protocol, err := a2a.New(operation.Config{
+	protocol, err := a2a.New(a2a.Config{
 		Engine: s.engine, Incarnation: s.store.incarnation, Authenticator: s.Authenticator,
 		Card: card, CardKeys: s.cardKeys(),
 		Skills:         s.catalog.List,

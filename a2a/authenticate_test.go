@@ -12,7 +12,6 @@ import (
 	"github.com/rs/zerolog"
 
 	"a2a-server/a2a"
-	"a2a-server/a2a/operation"
 	"a2a-server/auth"
 	"a2a-server/task/engine"
 )
@@ -41,7 +40,7 @@ func TestPrincipalErrors(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var seen *auth.Credentials
-			s := startWireServer(t, zerolog.Nop(), func(_ *engine.Config, config *operation.Config) {
+			s := startWireServer(t, zerolog.Nop(), func(_ *engine.Config, config *a2a.Config) {
 				config.Authenticator = auth.Func(func(_ context.Context, given *auth.Credentials) (auth.Principal, error) {
 					seen = given
 					return c.by, c.err
@@ -83,7 +82,7 @@ func TestLogOfUncheckedCredentialsIsBounded(t *testing.T) {
 	t.Parallel()
 	var text bytes.Buffer
 	clock := time.Unix(1_700_000_000, 0)
-	s := startWireServer(t, zerolog.Nop(), func(_ *engine.Config, c *operation.Config) {
+	s := startWireServer(t, zerolog.Nop(), func(_ *engine.Config, c *a2a.Config) {
 		c.Log, c.Now = zerolog.New(&text).Level(zerolog.InfoLevel), func() time.Time { return clock }
 		c.Authenticator = auth.Func(func(context.Context, *auth.Credentials) (auth.Principal, error) {
 			return auth.Principal{}, errors.New("the issuer is down")

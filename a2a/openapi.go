@@ -9,6 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"a2a-server/a2a/agentcard"
+	"a2a-server/a2a/internal/card"
 	"a2a-server/a2a/internal/wire"
 )
 
@@ -18,9 +19,9 @@ import (
 //go:embed openapi.json
 var openAPI string
 
-// described returns the document of a server whose card is c: with the same security.
-func described(c *agentcard.Card) (string, error) {
-	if len(c.Security) == 0 {
+// described returns the document of a server whose card has security schemes.
+func described(security []agentcard.SecurityScheme) (string, error) {
+	if len(security) == 0 {
 		return openAPI, nil
 	}
 	var document map[string]any
@@ -28,10 +29,10 @@ func described(c *agentcard.Card) (string, error) {
 		return "", fmt.Errorf("a2a: the OpenAPI document: %w", err)
 	}
 	schemes, one := map[string]any{}, []any{}
-	for i := range c.Security {
-		schemes[c.Security[i].Name] = openAPIScheme(&c.Security[i])
+	for i := range security {
+		schemes[security[i].Name] = openAPIScheme(&security[i])
 	}
-	for _, names := range c.Alternatives() {
+	for _, names := range card.Alternatives(security) {
 		needs := map[string][]string{}
 		for _, name := range names {
 			needs[name] = []string{}
@@ -43,8 +44,8 @@ func described(c *agentcard.Card) (string, error) {
 	components["securitySchemes"] = schemes
 	// The card needs no authentication.
 	paths, _ := document["paths"].(map[string]any)
-	card, _ := paths[agentcard.Path].(map[string]any)
-	get, _ := card["get"].(map[string]any)
+	public, _ := paths[card.Path].(map[string]any)
+	get, _ := public["get"].(map[string]any)
 	get["security"] = []any{}
 	text, err := json.Marshal(document)
 	if err != nil {

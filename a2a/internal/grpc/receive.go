@@ -74,7 +74,7 @@ func (c *rpc) receive(by auth.Principal, limit time.Duration) (m message, releas
 			if give != nil {
 				return nil, nil, wire.Transport(http.StatusRequestTimeout)
 			}
-			if give, err = c.g.service.Requests.Reserve(by, int(c.g.service.Config.MaxBody)); err != nil {
+			if give, err = c.g.service.Requests.Reserve(by, int(c.g.service.MaxBody)); err != nil {
 				return nil, nil, err
 			}
 			timer.Reset(limit)

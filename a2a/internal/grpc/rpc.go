@@ -16,9 +16,9 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
 
+	"a2a-server/a2a/internal/operation"
+	v03 "a2a-server/a2a/internal/v03"
 	"a2a-server/a2a/internal/wire"
-	"a2a-server/a2a/operation"
-	v03 "a2a-server/a2a/v03"
 	"a2a-server/auth"
 	"a2a-server/internal/httpd"
 	"a2a-server/task/engine"
@@ -77,7 +77,7 @@ func (g *Server) serve(ss grpc.ServerStream, as *method) error {
 		}
 		defer release()
 		var in operation.Input
-		err = g.service.Config.Engine.Process(c.ctx, by, len(m), func() (err error) {
+		err = g.service.Engine.Process(c.ctx, by, len(m), func() (err error) {
 			in, err = as.input(m)
 			return err
 		})
@@ -237,7 +237,7 @@ func (c *rpc) unary(by auth.Principal, op *operation.Operation, in operation.Inp
 		renew = s.Requests.Renews(c.r)
 		defer s.Requests.Lease(ctx, by, renew, c.cancel, op.Action)()
 	}
-	a := s.Config.Engine.ReserveRead(by)
+	a := s.Engine.ReserveRead(by)
 	defer a.Release()
 	text, err := op.Respond(s, ctx, operation.Request{By: by, Bytes: len(in.JSON), Answer: a, Renew: renew, HTTP: c.r, V03: c.as.old, ToHTTP: c.g.asked}, in, nil)
 	if errors.Is(context.Cause(ctx), httpd.ErrEnded) {

@@ -14,8 +14,8 @@ import (
 
 	"crypto/tls"
 
-	"a2a-server/a2a/operation"
-	v03 "a2a-server/a2a/v03"
+	"a2a-server/a2a/internal/operation"
+	v03 "a2a-server/a2a/internal/v03"
 	"a2a-server/internal/httpd"
 )
 
@@ -75,7 +75,7 @@ func New(s *operation.Service, c Config) *Server {
 	g.server = grpc.NewServer(
 		grpc.Creds(&transportCredentials{tls: c.TLS, open: &g.conns}),
 		grpc.ForceServerCodecV2(codec{}),
-		grpc.MaxRecvMsgSize(int(s.Config.MaxBody)),
+		grpc.MaxRecvMsgSize(int(s.MaxBody)),
 		grpc.MaxHeaderListSize(uint32(c.Header)), //nolint:gosec // a limit of the configuration, which is smaller
 		grpc.MaxConcurrentStreams(maxCalls),
 		grpc.InitialWindowSize(callWindow),
@@ -84,13 +84,13 @@ func New(s *operation.Service, c Config) *Server {
 		grpc.ReadBufferSize(1<<10), // a connection keeps it; larger reads bypass it
 		grpc.WaitForHandlers(true),
 		// The pings notice a peer that is gone without a word, and leave a live peer alone.
-		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: 2 * time.Minute, Time: s.Config.Heartbeat, Timeout: s.Config.WriteTimeout}),
+		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: 2 * time.Minute, Time: s.Heartbeat, Timeout: s.WriteTimeout}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
 		grpc.StreamInterceptor(g.intercept),
 		grpc.UnknownServiceHandler(g.unknown),
 	)
 	g.register(a2apb.File_a2av1_proto.Services().ByName("A2AService"), false /* old */)
-	if !s.Config.OnlyV1 {
+	if !s.OnlyV1 {
 		g.register(v03.Service(), true /* old */)
 	}
 	g.registerHealth()

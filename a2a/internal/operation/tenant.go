@@ -8,7 +8,7 @@ import (
 
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 
-	"a2a-server/a2a/agentcard"
+	"a2a-server/a2a/internal/card"
 	"a2a-server/a2a/internal/wire"
 	"a2a-server/auth"
 )
@@ -34,7 +34,7 @@ type Tenants struct{ reserved []string }
 // newTenants returns the tenants of a server with the operations of a table and a health probe.
 func newTenants(table []Operation, health string) Tenants {
 	all := []string{"", ".", "..", "v1" /* of A2A 0.3 */, "livez", "readyz"}
-	paths := []string{agentcard.Path, OpenAPIPath, health}
+	paths := []string{card.Path, OpenAPIPath, health}
 	for i := range table {
 		for _, r := range table[i].Routes {
 			paths = append(paths, r.Path)

@@ -6,7 +6,7 @@ import (
 
 	a2apb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
 
-	v03 "a2a-server/a2a/v03"
+	v03 "a2a-server/a2a/internal/v03"
 	"a2a-server/auth"
 	"a2a-server/task/engine"
 )

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	v03 "a2a-server/a2a/v03"
+	v03 "a2a-server/a2a/internal/v03"
 	"a2a-server/internal/strictjson"
 )
 

@@ -66,7 +66,7 @@ func ProtoReason(err error) string {
 
 // decode reads a request of any size.
 func decode[R any](ctx context.Context, s *Service, by auth.Principal, in Input, read func(Input) (*R, error)) (req *R, err error) {
-	err = s.Config.Engine.Process(ctx, by, len(in.JSON), func() (err error) {
+	err = s.Engine.Process(ctx, by, len(in.JSON), func() (err error) {
 		if req, err = read(in); err != nil {
 			return err
 		}

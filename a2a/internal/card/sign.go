@@ -1,4 +1,4 @@
-package agentcard
+package card
 
 import (
 	"bytes"

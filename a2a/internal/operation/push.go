@@ -196,7 +196,7 @@ func (s *Service) inline(c Request, req *sdk.SendMessageRequest) (*engine.PushCo
 	if id := req.Config.PushConfig.TaskID; id != "" && id != req.Message.TaskID {
 		return nil, wire.InvalidField(field+"taskId", "must be empty or that of the message")
 	}
-	out, err := s.Config.Push.webhook(req.Config.PushConfig, c.protocol(), field)
+	out, err := s.Push.webhook(req.Config.PushConfig, c.protocol(), field)
 	if err != nil {
 		return nil, err
 	}
@@ -227,9 +227,9 @@ func (s *Service) createPush(ctx context.Context, c Request, req *a2apb.TaskPush
 	if err != nil {
 		return jsonResponse{}, err
 	}
-	set, err := s.Config.Push.webhook(toPush(req), c.protocol(), "")
+	set, err := s.Push.webhook(toPush(req), c.protocol(), "")
 	if err == nil {
-		set, err = s.Config.Engine.SetPush(ctx, c.By, id, set)
+		set, err = s.Engine.SetPush(ctx, c.By, id, set)
 	}
 	return jsonResponse{toClient(id, &set)}, err
 }
@@ -241,7 +241,7 @@ func (s *Service) getPush(ctx context.Context, c Request, req *a2apb.GetTaskPush
 		return jsonResponse{}, err
 	}
 	if req.GetId() == "" && c.V03 {
-		page, err := s.Config.Engine.PushList(ctx, c.By, id, 1, "")
+		page, err := s.Engine.PushList(ctx, c.By, id, 1, "")
 		if err == nil && len(page.Configs) == 0 {
 			err = task.ErrTaskNotFound
 		}
@@ -253,7 +253,7 @@ func (s *Service) getPush(ctx context.Context, c Request, req *a2apb.GetTaskPush
 	if req.GetId() == "" {
 		return jsonResponse{}, wire.InvalidField("id", "is required")
 	}
-	found, err := s.Config.Engine.Push(ctx, c.By, id, req.GetId())
+	found, err := s.Engine.Push(ctx, c.By, id, req.GetId())
 	return jsonResponse{toClient(id, &found)}, err
 }
 
@@ -265,7 +265,7 @@ func (s *Service) listPush(ctx context.Context, c Request, req *a2apb.ListTaskPu
 	if req.GetPageSize() < 0 || req.GetPageSize() > 100 {
 		return jsonResponse{}, wire.InvalidField("pageSize", fmt.Sprintf("is %d; 1 to 100 are allowed", req.GetPageSize()))
 	}
-	page, err := s.Config.Engine.PushList(ctx, c.By, id, int(req.GetPageSize()), req.GetPageToken())
+	page, err := s.Engine.PushList(ctx, c.By, id, int(req.GetPageSize()), req.GetPageToken())
 	if err != nil {
 		return jsonResponse{}, err
 	}
@@ -285,7 +285,7 @@ func (s *Service) deletePush(ctx context.Context, c Request, req *a2apb.DeleteTa
 	if req.GetId() == "" {
 		return jsonResponse{}, wire.InvalidField("id", "is required")
 	}
-	return jsonResponse{struct{}{}}, s.Config.Engine.DeletePush(ctx, c.By, id, req.GetId())
+	return jsonResponse{struct{}{}}, s.Engine.DeletePush(ctx, c.By, id, req.GetId())
 }
 
 // toPush converts a config without checking it: that is for the operation.

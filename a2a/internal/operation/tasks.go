@@ -35,11 +35,11 @@ func checkHistory[N int | int32](field string, n *N) error {
 // the message for the engine.
 func (s *Service) prepare(c Request, req *sdk.SendMessageRequest) (config sdk.SendMessageConfig, send engine.Send, err error) {
 	send = engine.Send{By: c.By, Message: req.Message, Bytes: c.Bytes, Renew: c.Renew}
-	if err = modes(s.Config.Card.InputModes).check(req.Message); err != nil || req.Config == nil {
+	if err = modes(s.InputModes).check(req.Message); err != nil || req.Config == nil {
 		return config, send, err
 	}
 	config = *req.Config
-	if config.PushConfig != nil && s.Config.Push == nil {
+	if config.PushConfig != nil && s.Push == nil {
 		return config, send, noPush()
 	}
 	if err = checkHistory("configuration.historyLength", config.HistoryLength); err == nil && config.PushConfig != nil {
@@ -60,14 +60,14 @@ func (s *Service) send(ctx context.Context, c Request, req *sdk.SendMessageReque
 	var full error // no place to wait is left
 	if !config.ReturnImmediately {
 		var give func()
-		switch give, full = s.waiting.Take(c.By, 1); {
+		switch give, full = s.Waiting.Take(c.By, 1); {
 		case full == nil:
 			defer give()
 		case req.Message.TaskID == "":
 			return sendResponse{}, full
 		}
 	}
-	out, err := s.Config.Engine.Send(ctx, message)
+	out, err := s.Engine.Send(ctx, message)
 	if err != nil {
 		return sendResponse{}, err
 	}
@@ -114,7 +114,7 @@ func (s *Service) stream(ctx context.Context, c Request, req *sdk.SendMessageReq
 	if err != nil {
 		return nil, err
 	}
-	out, err := s.Config.Engine.Send(ctx, message)
+	out, err := s.Engine.Send(ctx, message)
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +125,7 @@ func (s *Service) stream(ctx context.Context, c Request, req *sdk.SendMessageReq
 		}
 		return nil, open(engine.ID{})([]engine.Event{{Public: true, Data: data}})
 	}
-	return s.Config.Engine.Stream(ctx, c.By, out, func(first *engine.StreamStart) error {
+	return s.Engine.Stream(ctx, c.By, out, func(first *engine.StreamStart) error {
 		yield := open(out.Task)
 		if first == nil {
 			return nil
@@ -150,7 +150,7 @@ func (s *Service) subscribe(ctx context.Context, c Request, req *a2apb.Subscribe
 		n, resumes = c.From(id)
 	}
 	if resumes {
-		h, err := s.Config.Engine.Header(ctx, c.By, id)
+		h, err := s.Engine.Header(ctx, c.By, id)
 		if err != nil {
 			return nil, err
 		}
@@ -168,12 +168,12 @@ func (s *Service) subscribe(ctx context.Context, c Request, req *a2apb.Subscribe
 	if c.V03 { // where a stream ends with its final event
 		until = engine.UntilInput
 	}
-	return s.Config.Engine.Subscribe(c.By, id, n, until), nil
+	return s.Engine.Subscribe(c.By, id, n, until), nil
 }
 
 // begin begins a stream with the current task, and returns where it continues.
 func (s *Service) begin(ctx context.Context, by auth.Principal, id engine.ID, open Opener) (n uint64, err error) {
-	a := s.Config.Engine.ReserveRead(by)
+	a := s.Engine.ReserveRead(by)
 	defer a.Release()
 	first, err := a.StreamStart(ctx, id)
 	if err != nil {
@@ -238,7 +238,7 @@ func (s *Service) cancel(ctx context.Context, c Request, req *a2apb.CancelTaskRe
 		return taskResponse{}, err
 	}
 	if c.V03 { // where canceling is not idempotent (0.3 §7.4)
-		if h, err := s.Config.Engine.Header(ctx, c.By, id); err == nil && task.StateName(h.State) == sdk.TaskStateCanceled {
+		if h, err := s.Engine.Header(ctx, c.By, id); err == nil && task.StateName(h.State) == sdk.TaskStateCanceled {
 			return taskResponse{}, &task.StateError{Task: id, State: sdk.TaskStateCanceled, NotCancelable: true}
 		}
 	}
