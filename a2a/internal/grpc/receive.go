@@ -57,7 +57,7 @@ func (c *rpc) receive(by auth.Principal, limit time.Duration) (m message, releas
 			case got.err != nil:
 				return nil, nil, wire.ErrInvalidRequest.Saying("the call has no message, or not all of it")
 			case large && give == nil:
-				if give, err = c.g.service.Requests.Reserve(by, len(got.body)); err != nil {
+				if give, err = c.service.Requests.Reserve(by, len(got.body)); err != nil {
 					return nil, nil, err
 				}
 			case !large && give != nil:
@@ -74,7 +74,7 @@ func (c *rpc) receive(by auth.Principal, limit time.Duration) (m message, releas
 			if give != nil {
 				return nil, nil, wire.Transport(http.StatusRequestTimeout)
 			}
-			if give, err = c.g.service.Requests.Reserve(by, int(c.g.service.MaxBody)); err != nil {
+			if give, err = c.service.Requests.Reserve(by, int(c.service.MaxBody)); err != nil {
 				return nil, nil, err
 			}
 			timer.Reset(limit)

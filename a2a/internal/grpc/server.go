@@ -2,6 +2,7 @@ package grpc
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -11,8 +12,6 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/reflection"
-
-	"crypto/tls"
 
 	"a2a-server/a2a/internal/operation"
 	v03 "a2a-server/a2a/internal/v03"
@@ -48,7 +47,6 @@ type Server struct {
 	end     context.CancelCauseFunc
 	conns   connections
 
-	watches     *httpd.Shares // of health, by address
 	reflections *httpd.Shares // calls
 }
 
@@ -70,7 +68,7 @@ func New(s *operation.Service, c Config) *Server {
 	if c.Header <= 0 {
 		c.Header = 64 << 10
 	}
-	g := &Server{service: s, cfg: c, watches: httpd.NewShares("watches of health are open", maxWatches, 0), reflections: httpd.NewShares("calls of reflection are open", maxWatches, 0)}
+	g := &Server{service: s, cfg: c, reflections: httpd.NewShares("calls of reflection are open", maxWatches, 0)}
 	g.all, g.end = context.WithCancelCause(context.Background())
 	g.server = grpc.NewServer(
 		grpc.Creds(&transportCredentials{tls: c.TLS, open: &g.conns}),
@@ -93,7 +91,8 @@ func New(s *operation.Service, c Config) *Server {
 	if !s.OnlyV1 {
 		g.register(v03.Service(), true /* old */)
 	}
-	g.registerHealth()
+	ready := func() bool { return g.all.Err() == nil && (c.Ready == nil || c.Ready()) }
+	(&health{g.server, ready, httpd.NewShares("watches of health are open", maxWatches, 0)}).register(g)
 	if c.Reflection {
 		reflection.Register(g.server) // its handlers are grpc's own, behind intercept
 	}
