@@ -27,13 +27,7 @@ func (s *Server) makeAPI() {
 	})
 }
 
-// approvalsAPI returns the handler of the approvals API on the network. It shares everything
-// that limits and authenticates requests with the protocol.
-func (s *Server) approvalsAPI(protocol *a2a.Server, guard httpd.Guard) http.Handler {
-	requests, streams := protocol.Requests()
-	return api.Handler(s.approvals, s.door(requests, guard, streams))
-}
-
+// door returns what the approvals API and the pages share with the protocol, or with the other handlers of a socket.
 func (s *Server) door(requests *httpd.Frontend, guard httpd.Guard, streams *httpd.Shares) api.Door {
 	return api.Door{
 		Requests: requests, Guard: guard, Refusal: s.health.Refusal, Streams: streams,
@@ -77,7 +71,7 @@ func (s *Server) operations(requests *httpd.Frontend, guard httpd.Guard) *http.S
 	operators := guard.Wrap(debugapi.Handler(debugapi.Config{
 		Requests: requests, SetLevel: s.given.Inside.LogLevel, Ready: http.HandlerFunc(s.health.ServeDetails),
 		Refusal: s.health.Refusal,
-		Backup:  s.store.backup(), BackedUp: s.store.backedUp, Resume: s.engine.Resume, Reload: s.reload, Log: s.log,
+		Backup:  s.store.backup(), BackedUp: s.store.backedUp, Resume: s.engine.Resume, Reload: s.tools.reload, Log: s.log,
 	}), a2a.WriteRefusal)
 	mux := http.NewServeMux()
 	for _, path := range []string{debugapi.ProfilePath, debugapi.LevelPath, debugapi.ReadyPath, debugapi.BackupPath, debugapi.BackupPath + "/", debugapi.ResumePath, debugapi.ReloadPath} {

@@ -45,9 +45,9 @@ func (s *Server) meter() {
 		Load:       func() engine.Load { return s.engine.Load() },
 		Streams:    func() int { return s.streams.Taken() },
 		LastBackup: func() time.Time { return s.store.lastBackup() },
-		Push:       s.pushed, Notifications: func() []outbox.Stats { return s.notify.Stats() },
+		Push:       func() (outbox.Stats, bool) { return s.push.stats() }, Notifications: func() []outbox.Stats { return s.notify.Stats() },
 		Tool: func(name string) bool {
-			return slices.ContainsFunc(s.catalog.Known(), func(k agentcard.Skill) bool { return k.ID == name }) || slices.Contains(s.tools.Load().Reserved, name)
+			return slices.ContainsFunc(s.tools.catalog.Known(), func(k agentcard.Skill) bool { return k.ID == name }) || slices.Contains(s.tools.Load().Reserved, name)
 		},
 		Gate: func(name string) bool { return s.tools.Load().Tools.Policy.Has(name) },
 	})
