@@ -28,18 +28,8 @@ func described(security []agentcard.SecurityScheme) (string, error) {
 	if err := json.Unmarshal([]byte(openAPI), &document); err != nil {
 		return "", fmt.Errorf("a2a: the OpenAPI document: %w", err)
 	}
-	schemes, one := map[string]any{}, []any{}
-	for i := range security {
-		schemes[security[i].Name] = openAPIScheme(&security[i])
-	}
-	for _, names := range card.Alternatives(security) {
-		needs := map[string][]string{}
-		for _, name := range names {
-			needs[name] = []string{}
-		}
-		one = append(one, needs)
-	}
-	document["security"] = one
+	schemes, requirements := card.OpenAPI(security)
+	document["security"] = requirements
 	components, _ := document["components"].(map[string]any)
 	components["securitySchemes"] = schemes
 	// The card needs no authentication.
@@ -52,25 +42,6 @@ func described(security []agentcard.SecurityScheme) (string, error) {
 		return "", fmt.Errorf("a2a: the OpenAPI document: %w", err)
 	}
 	return string(text), nil
-}
-
-// openAPIScheme returns a scheme as OpenAPI 3.1 has it.
-func openAPIScheme(s *agentcard.SecurityScheme) map[string]any {
-	out := map[string]any{"description": s.Description}
-	switch s.Kind {
-	case agentcard.SchemeAPIKey:
-		out["type"], out["in"], out["name"] = "apiKey", "header", s.Header
-	case agentcard.SchemeHTTP:
-		out["type"], out["scheme"] = "http", s.Scheme
-		if s.Format != "" {
-			out["bearerFormat"] = s.Format
-		}
-	case agentcard.SchemeOpenID:
-		out["type"], out["openIdConnectUrl"] = "openIdConnect", s.URL
-	case agentcard.SchemeMTLS:
-		out["type"] = "mutualTLS"
-	}
-	return out
 }
 
 // document serves the OpenAPI document.

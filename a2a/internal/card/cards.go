@@ -106,7 +106,7 @@ func (c *Cards) write(card *card, f Form, extended bool) ([]byte, error) {
 	}
 	encode := card.encode
 	if f.Union {
-		encode = card.encodeUnion
+		encode = func(made *sdk.AgentCard) ([]byte, error) { return card.encodeUnion(made, f.Protobuf) }
 	}
 	text, err := encode(made)
 	if err != nil {

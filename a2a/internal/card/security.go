@@ -57,8 +57,8 @@ type specRequirement struct {
 	Schemes map[string]specList `json:"schemes"`
 }
 
-// Alternatives returns the ways to authenticate: the names of the schemes that each needs.
-func Alternatives(schemes []agentcard.SecurityScheme) (all [][]string) {
+// alternatives returns the ways to authenticate: the names of the schemes that each needs.
+func alternatives(schemes []agentcard.SecurityScheme) (all [][]string) {
 	var also []string
 	for i := range schemes {
 		if schemes[i].Also {
@@ -73,6 +73,38 @@ func Alternatives(schemes []agentcard.SecurityScheme) (all [][]string) {
 	return all
 }
 
+// OpenAPI returns security schemes, by their names, and what requests need of them, as OpenAPI and
+// A2A 0.3 have it.
+func OpenAPI(security []agentcard.SecurityScheme) (schemes map[string]map[string]any, requirements []map[string][]string) {
+	schemes = map[string]map[string]any{}
+	for i := range security {
+		s := &security[i]
+		out := map[string]any{"description": s.Description}
+		switch s.Kind {
+		case agentcard.SchemeAPIKey:
+			out["type"], out["in"], out["name"] = "apiKey", "header", s.Header
+		case agentcard.SchemeHTTP:
+			out["type"], out["scheme"] = "http", s.Scheme
+			if s.Format != "" {
+				out["bearerFormat"] = s.Format
+			}
+		case agentcard.SchemeOpenID:
+			out["type"], out["openIdConnectUrl"] = "openIdConnect", s.URL
+		case agentcard.SchemeMTLS:
+			out["type"] = "mutualTLS"
+		}
+		schemes[s.Name] = out
+	}
+	for _, names := range alternatives(security) {
+		needs := map[string][]string{}
+		for _, name := range names {
+			needs[name] = []string{}
+		}
+		requirements = append(requirements, needs)
+	}
+	return schemes, requirements
+}
+
 // secured returns card with its security, and the requirements as ProtoJSON writes them.
 func (c *card) secured(card *sdk.AgentCard) (*sdk.AgentCard, []specRequirement) {
 	if len(c.Security) == 0 || c.SecurityForm == agentcard.SecurityOmit {
@@ -84,7 +116,7 @@ func (c *card) secured(card *sdk.AgentCard) (*sdk.AgentCard, []specRequirement) 
 		with.SecuritySchemes[sdk.SecuritySchemeName(c.Security[i].Name)] = schemeOf(&c.Security[i])
 	}
 	var spec []specRequirement
-	for _, names := range Alternatives(c.Security) {
+	for _, names := range alternatives(c.Security) {
 		theirs, ours := sdk.SecurityRequirements{}, map[string]specList{}
 		for _, name := range names {
 			theirs[sdk.SecuritySchemeName(name)], ours[name] = sdk.SecuritySchemeScopes{}, specList{[]string{}}

@@ -3,7 +3,6 @@ package v03
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -134,34 +133,4 @@ func listRequest(raw []byte, _ Form) ([]byte, error) {
 		all["status"] = []byte(`"TASK_STATE_CANCELED"`)
 	}
 	return json.Marshal(all)
-}
-
-// AppendGRPCCard appends a union card, of [UnionCard], to dst as the JSON of the card of [Service].
-func AppendGRPCCard(dst, union []byte, _ Form) ([]byte, error) {
-	var all map[string]json.RawMessage
-	var in struct {
-		SecurityRequirements []struct {
-			Schemes map[string]scopes `json:"schemes"`
-		} `json:"securityRequirements"`
-	}
-	if err := errors.Join(json.Unmarshal(union, &all), json.Unmarshal(union, &in)); err != nil {
-		return dst, fmt.Errorf("agent card for A2A 0.3: %w", err)
-	}
-	type list struct {
-		List []string `json:"list"`
-	}
-	security := []map[string]map[string]list{}
-	for _, r := range in.SecurityRequirements {
-		schemes := map[string]list{}
-		for name, s := range r.Schemes {
-			schemes[name] = list{s}
-		}
-		security = append(security, map[string]map[string]list{"schemes": schemes})
-	}
-	text, err := json.Marshal(security)
-	if err != nil {
-		return dst, fmt.Errorf("agent card for A2A 0.3: %w", err)
-	}
-	all["security"] = text
-	return appended(dst, all)
 }
