@@ -10,6 +10,8 @@ import (
 
 	a2apb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/encoding"
+	"google.golang.org/grpc/encoding/proto"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/reflection"
 
@@ -45,7 +47,7 @@ type Server struct {
 	server  *grpc.Server
 	all     context.Context //nolint:containedctx // of all calls
 	end     context.CancelCauseFunc
-	conns   connections
+	cut     context.CancelFunc // closes all connections
 
 	reflections *httpd.Shares // calls
 }
@@ -70,9 +72,11 @@ func New(s *operation.Service, c Config) *Server {
 	}
 	g := &Server{service: s, cfg: c, reflections: httpd.NewShares("calls of reflection are open", maxWatches, 0)}
 	g.all, g.end = context.WithCancelCause(context.Background())
+	open, cut := context.WithCancel(context.Background())
+	g.cut = cut
 	g.server = grpc.NewServer(
-		grpc.Creds(&transportCredentials{tls: c.TLS, open: &g.conns}),
-		grpc.ForceServerCodecV2(codec{}),
+		grpc.Creds(newCredentials(open, c.TLS)),
+		grpc.ForceServerCodecV2(codec{encoding.GetCodecV2(proto.Name)}),
 		grpc.MaxRecvMsgSize(int(s.MaxBody)),
 		grpc.MaxHeaderListSize(uint32(c.Header)), //nolint:gosec // a limit of the configuration, which is smaller
 		grpc.MaxConcurrentStreams(maxCalls),
@@ -125,7 +129,7 @@ func (g *Server) Stop(ctx context.Context) (ended bool) {
 	case <-ctx.Done():
 	}
 	g.end(httpd.ErrStopping)
-	g.conns.close()
+	g.cut()
 	g.server.Stop()
 	<-done
 	return false

@@ -52,10 +52,10 @@ func (s *Service) prepare(c Request, req *sdk.SendMessageRequest) (config sdk.Se
 // unless the request says otherwise (§3.2.2). When too many sends are waiting, a message
 // that would create a task is refused. A message to an existing task may be a decision, so it is
 // accepted; if its task is still running then, the response is an error that names the task.
-func (s *Service) send(ctx context.Context, c Request, req *sdk.SendMessageRequest) (sendResponse, error) {
+func (s *Service) send(ctx context.Context, c Request, req *sdk.SendMessageRequest, b []byte) ([]byte, error) {
 	config, message, err := s.prepare(c, req)
 	if err != nil {
-		return sendResponse{}, err
+		return nil, err
 	}
 	var full error // no place to wait is left
 	if !config.ReturnImmediately {
@@ -64,15 +64,15 @@ func (s *Service) send(ctx context.Context, c Request, req *sdk.SendMessageReque
 		case full == nil:
 			defer give()
 		case req.Message.TaskID == "":
-			return sendResponse{}, full
+			return nil, full
 		}
 	}
 	out, err := s.Engine.Send(ctx, message)
 	if err != nil {
-		return sendResponse{}, err
+		return nil, err
 	}
 	if out.Direct != nil {
-		return sendResponse{message: out.Direct}, nil
+		return appendJSON(b, sdk.StreamResponse{Event: out.Direct}, nil)
 	}
 	wait := c.Answer.Await
 	switch {
@@ -86,12 +86,12 @@ func (s *Service) send(ctx context.Context, c Request, req *sdk.SendMessageReque
 		err = &engine.RecordedError{Task: out.Task, Cause: err}
 	}
 	if err != nil {
-		return sendResponse{}, err
+		return nil, err
 	}
 	if full != nil && !rests(view.State()) {
-		return sendResponse{}, wire.ErrBusy.Saying(full.Error()).Recorded(out.Task.String())
+		return nil, wire.ErrBusy.Saying(full.Error()).Recorded(out.Task.String())
 	}
-	return sendResponse{task: taskResponse{view, viewOptions(config.HistoryLength)}}, nil
+	return append(view.AppendTask(append(b, `{"task":`...), viewOptions(config.HistoryLength)), '}'), nil
 }
 
 // rests reports whether a send that waits is answered with a task of this state (§3.2.2).
@@ -206,18 +206,18 @@ func taskID(id string) (engine.ID, error) {
 	return parsed, nil
 }
 
-func (s *Service) get(ctx context.Context, c Request, req *a2apb.GetTaskRequest) (taskResponse, error) {
+func (s *Service) get(ctx context.Context, c Request, req *a2apb.GetTaskRequest, b []byte) ([]byte, error) {
 	if err := checkHistory("historyLength", req.HistoryLength); err != nil {
-		return taskResponse{}, err
+		return nil, err
 	}
 	if _, err := taskID(req.GetId()); err != nil {
-		return taskResponse{}, err
+		return nil, err
 	}
 	view, err := c.Answer.Get(ctx, req.GetId())
-	return taskResponse{view, viewOptions(req.HistoryLength)}, err
+	return appendTask(b, view, err, viewOptions(req.HistoryLength))
 }
 
-func (s *Service) list(ctx context.Context, c Request, req *a2apb.ListTasksRequest) (listResponse, error) {
+func (s *Service) list(ctx context.Context, c Request, req *a2apb.ListTasksRequest, b []byte) ([]byte, error) {
 	options := viewOptions(req.HistoryLength)
 	options.NoArtifacts = !req.GetIncludeArtifacts()
 	q := engine.Query{Context: req.GetContextId(), PageSize: int(req.GetPageSize()), Cursor: req.GetPageToken(), Artifacts: req.GetIncludeArtifacts()}
@@ -228,22 +228,25 @@ func (s *Service) list(ctx context.Context, c Request, req *a2apb.ListTasksReque
 		q.Since = after.AsTime()
 	}
 	list, err := c.Answer.List(ctx, q)
-	return listResponse{list, options}, err
+	if err != nil {
+		return nil, err
+	}
+	return appendList(b, list, options)
 }
 
 // cancel cancels a task and returns it. It is idempotent (D5).
-func (s *Service) cancel(ctx context.Context, c Request, req *a2apb.CancelTaskRequest) (taskResponse, error) {
+func (s *Service) cancel(ctx context.Context, c Request, req *a2apb.CancelTaskRequest, b []byte) ([]byte, error) {
 	id, err := taskID(req.GetId())
 	if err != nil {
-		return taskResponse{}, err
+		return nil, err
 	}
 	if c.V03 { // where canceling is not idempotent (0.3 §7.4)
 		if h, err := s.Engine.Header(ctx, c.By, id); err == nil && task.StateName(h.State) == sdk.TaskStateCanceled {
-			return taskResponse{}, &task.StateError{Task: id, State: sdk.TaskStateCanceled, NotCancelable: true}
+			return nil, &task.StateError{Task: id, State: sdk.TaskStateCanceled, NotCancelable: true}
 		}
 	}
 	view, err := c.Answer.Cancel(ctx, id)
-	return taskResponse{view, viewOptions[int](nil)}, err
+	return appendTask(b, view, err, viewOptions[int](nil))
 }
 
 // noPush is the error of every push notification operation of a server without [Push], as

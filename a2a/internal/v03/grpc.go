@@ -43,22 +43,22 @@ func GRPCRequest(operation string) func(raw []byte, form Form) ([]byte, error) {
 	return nil // the requests are the same
 }
 
-// grpcRequest are the members of requests over gRPC that HTTP+JSON has in the path and the query.
+// grpcRequest has the members of requests over gRPC that HTTP+JSON has in the path and the query, and of the
+// requests of 1.0.
 type grpcRequest struct {
-	Name          string `json:"name"`
-	Parent        string `json:"parent"`
-	HistoryLength int    `json:"historyLength"`
-	PageSize      int    `json:"pageSize"`
-	PageToken     string `json:"pageToken"`
+	Name          string `json:"name,omitempty"`
+	Parent        string `json:"parent,omitempty"`
+	ID            string `json:"id,omitempty"`
+	TaskID        string `json:"taskId,omitempty"`
+	HistoryLength int    `json:"historyLength,omitempty"` // 0 is no length in 0.3, but the whole history
+	PageSize      int    `json:"pageSize,omitempty"`
+	PageToken     string `json:"pageToken,omitempty"`
 }
 
-// readGRPC reads a request, and the id of the task in its parent.
-func readGRPC(raw []byte) (r grpcRequest, task string, wrong error) {
-	if err := json.Unmarshal(raw, &r); err != nil {
-		return r, "", fmt.Errorf("read a request over gRPC: %w", err) // it was made just now
-	}
-	task, wrong = within(r.Parent, "parent")
-	return r, task, wrong
+// readGRPC reads a request, which was made just now, and so can be read.
+func readGRPC(raw []byte) (r grpcRequest) {
+	_ = json.Unmarshal(raw, &r)
+	return r
 }
 
 // within returns the id in tasks/{id}.
@@ -71,44 +71,36 @@ func within(name, field string) (id string, err error) {
 }
 
 func taskRequest(raw []byte, _ Form) ([]byte, error) {
-	in, _, _ := readGRPC(raw)
+	in := readGRPC(raw)
 	id, err := within(in.Name, "name")
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(struct {
-		ID            string `json:"id"`
-		HistoryLength int    `json:"historyLength,omitempty"` // 0 is no length in 0.3, but the whole history
-	}{id, in.HistoryLength})
+	return json.Marshal(grpcRequest{ID: id, HistoryLength: in.HistoryLength})
 }
 
 func configRequest(raw []byte, _ Form) ([]byte, error) {
-	in, _, _ := readGRPC(raw)
+	in := readGRPC(raw)
 	task, config, ok := strings.Cut(in.Name, "/pushNotificationConfigs/")
 	id, err := within(task, "name")
 	if !ok || err != nil || strings.Contains(config, "/") {
 		return nil, &Error{"name", "must be tasks/, the id of a task, /pushNotificationConfigs/ and the id of a config"}
 	}
-	return json.Marshal(struct {
-		TaskID string `json:"taskId"`
-		ID     string `json:"id"`
-	}{id, config})
+	return json.Marshal(grpcRequest{TaskID: id, ID: config})
 }
 
 func listConfigsRequest(raw []byte, _ Form) ([]byte, error) {
-	in, task, err := readGRPC(raw)
+	in := readGRPC(raw)
+	task, err := within(in.Parent, "parent")
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(struct {
-		TaskID    string `json:"taskId"`
-		PageSize  int    `json:"pageSize,omitempty"`
-		PageToken string `json:"pageToken,omitempty"`
-	}{task, in.PageSize, in.PageToken})
+	return json.Marshal(grpcRequest{TaskID: task, PageSize: in.PageSize, PageToken: in.PageToken})
 }
 
 func createRequest(raw []byte, form Form) ([]byte, error) {
-	_, task, err := readGRPC(raw)
+	in := readGRPC(raw)
+	task, err := within(in.Parent, "parent")
 	if err != nil {
 		return nil, err
 	}
