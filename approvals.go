@@ -68,11 +68,15 @@ func (s *Server) ownSocketAPI(known auth.Authenticator) http.Handler {
 
 // operations returns the handler of the operations of an admin.
 func (s *Server) operations(requests *httpd.Frontend, guard httpd.Guard) *http.ServeMux {
-	operators := guard.Wrap(debugapi.Handler(debugapi.Config{
+	config := debugapi.Config{
 		Requests: requests, SetLevel: s.given.Inside.LogLevel, Ready: http.HandlerFunc(s.health.ServeDetails),
 		Refusal: s.health.Refusal,
-		Backup:  s.store.backup(), BackedUp: s.store.backedUp, Resume: s.engine.Resume, Reload: s.tools.reload, Log: s.log,
-	}), a2a.WriteRefusal)
+		Resume:  s.engine.Resume, Reload: s.tools.reload, Log: s.log,
+	}
+	if file := s.store.file; file != nil {
+		config.Backup, config.BackedUp = file.Backup, file.BackedUp
+	}
+	operators := guard.Wrap(debugapi.Handler(config), a2a.WriteRefusal)
 	mux := http.NewServeMux()
 	for _, path := range []string{debugapi.ProfilePath, debugapi.LevelPath, debugapi.ReadyPath, debugapi.BackupPath, debugapi.BackupPath + "/", debugapi.ResumePath, debugapi.ReloadPath} {
 		mux.Handle(path, operators)

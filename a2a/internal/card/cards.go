@@ -104,13 +104,20 @@ func (c *Cards) write(card *card, f Form, extended bool) ([]byte, error) {
 	if f.Protobuf && card.SecurityForm != agentcard.SecurityOmit {
 		card.SecurityForm = agentcard.SecuritySpec // protobuf has no other form
 	}
-	encode := card.encode
-	if f.Union {
-		encode = func(made *sdk.AgentCard) ([]byte, error) { return card.encodeUnion(made, f.Protobuf) }
+	encode := func() ([]byte, error) {
+		if f.Union {
+			return card.encodeUnion(made, f.Protobuf)
+		}
+		return card.encode(made)
 	}
-	text, err := encode(made)
+	text, err := encode()
 	if err != nil {
 		return nil, err
 	}
-	return c.signed(text)
+	return c.signed(text, func() ([]byte, error) {
+		if card.SecurityForm != agentcard.SecurityOmit {
+			card.SecurityForm = agentcard.SecuritySpec
+		}
+		return encode()
+	})
 }
