@@ -41,29 +41,19 @@ const (
 	socketStreams = 100
 )
 
-// socketAPI returns the handler of the approvals API on the admin socket, for the users that
-// known knows.
-func (s *Server) socketAPI(known auth.Authenticator) http.Handler {
-	requests, guard := s.socketRequests(known)
-	mux := s.operations(requests, guard)
-	mux.Handle("/", api.Handler(s.approvals, s.door(requests, guard, httpd.NewShares("streams are open", socketStreams, socketStreams))))
-	return programsOnly(mux)
-}
-
-// socketRequests returns the front end of a socket for the users that known knows, and its guard.
-func (s *Server) socketRequests(known auth.Authenticator) (*httpd.Frontend, httpd.Guard) {
+// socketAPI returns the handler of a socket for the users that known knows: the operations of an admin and, if
+// they decide, the approvals API.
+func (s *Server) socketAPI(known auth.Authenticator, decide bool) http.Handler {
 	guard := httpd.Guard{Hosts: []string{adminsocket.Host}}
-	return httpd.New(httpd.Config{
+	requests := httpd.New(httpd.Config{
 		Authenticator: known, Guard: guard, MaxBody: socketBody, Bodies: 16 * socketBody, Media: []string{"application/json"},
 		ReadRate: 64 << 10, Recheck: 15 * time.Second, Same: engine.SameScope, Log: s.log, Now: s.given.Now,
-	}), guard
-}
-
-// ownSocketAPI returns the handler of the socket of the server's own user: without the approvals API, so that
-// programs that tools start, which run as this user, decide nothing there.
-func (s *Server) ownSocketAPI(known auth.Authenticator) http.Handler {
-	requests, guard := s.socketRequests(known)
-	return programsOnly(s.operations(requests, guard))
+	})
+	mux := s.operations(requests, guard)
+	if decide {
+		mux.Handle("/", api.Handler(s.approvals, s.door(requests, guard, httpd.NewShares("streams are open", socketStreams, socketStreams))))
+	}
+	return programsOnly(mux)
 }
 
 // operations returns the handler of the operations of an admin.
@@ -116,7 +106,7 @@ func (s *Server) openAdmin() error {
 		s.openOwn()
 		return nil
 	}
-	if err := s.listenAdmin(admin.Path, admin.Group, s.socketAPI(auth.Completing(admin.Users, s.complete))); err != nil {
+	if err := s.listenAdmin(admin.Path, admin.Group, s.socketAPI(auth.Completing(admin.Users, s.complete), true /* decide */)); err != nil {
 		return fmt.Errorf("admin socket: %w", err)
 	}
 	return nil
@@ -134,7 +124,8 @@ func (s *Server) listenAdmin(path string, group int, h http.Handler) error {
 }
 
 // openOwn makes the socket of the server's own user, if the data folder is this server's alone. Without it,
-// the server lacks the commands that need it, and nothing else.
+// the server lacks the commands that need it, and nothing else. Programs that tools start run as this user, too, and
+// decide nothing there.
 func (s *Server) openOwn() {
 	if s.given.keysFolder() == "" {
 		return
@@ -145,7 +136,7 @@ func (s *Server) openOwn() {
 		known, err = ownUsers(os.Geteuid())
 	}
 	if err == nil {
-		err = s.listenAdmin(path, 0 /* group */, s.ownSocketAPI(known))
+		err = s.listenAdmin(path, 0 /* group */, s.socketAPI(known, false /* decide */))
 	}
 	if err != nil && !errors.Is(err, peer.ErrUnsupported) {
 		s.log.Warn().Err(err).Msg("there is no socket for the server's own user: backups and profiles of the running server need auth.socket")

@@ -56,7 +56,7 @@ func (s *Server) admitCall() (leave func(), err error) {
 	leave = func() { s.requests.Add(-1) }
 	if s.requests.Add(1) > int64(s.limits.Requests) {
 		leave()
-		return nil, errors.New("too many requests in progress: try again later")
+		return nil, errors.New(tooMany)
 	}
 	return leave, nil
 }

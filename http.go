@@ -82,11 +82,14 @@ func (s *Server) routes(protocol protocolHandler, approvals, pages http.Handler,
 func (s *Server) admit(protocol protocolHandler, h http.Handler, w http.ResponseWriter, r *http.Request) {
 	defer s.requests.Add(-1)
 	if s.requests.Add(1) > int64(s.limits.Requests) {
-		protocol.Refuse(w, r, http.StatusServiceUnavailable, "too many requests in progress: try again later")
+		protocol.Refuse(w, r, http.StatusServiceUnavailable, tooMany)
 		return
 	}
 	h.ServeHTTP(w, r)
 }
+
+// tooMany refuses a request or a call beyond limits.Requests.
+const tooMany = "too many requests in progress: try again later"
 
 // shutServer waits until the last request is answered. Connections that are left when
 // ctx ends are closed: all requests have been told to end by then, so they are waiting

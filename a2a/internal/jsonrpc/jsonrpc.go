@@ -154,14 +154,11 @@ func Fault(id []byte, e *wire.Error, plain bool) []byte {
 			Details []any `json:"details"`
 		}{e.Details()}
 	}
-	fault, err := json.Marshal(struct {
+	fault, _ := json.Marshal(struct {
 		Code    int    `json:"code"`
 		Message string `json:"message"`
 		Data    any    `json:"data"`
-	}{e.Code, e.Message, data})
-	if err != nil { // cannot happen: it holds strings only
-		fault = []byte(`{"code":-32603,"message":"internal error"}`)
-	}
+	}{e.Code, e.Message, data}) // it cannot fail
 	return append(append(append(head(id), `"error":`...), fault...), '}')
 }
 

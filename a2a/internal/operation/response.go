@@ -30,11 +30,8 @@ func appendJSON(b []byte, value any, err error) ([]byte, error) {
 
 // appendList appends a ListTasksResponse. All required members are always present, as §3.1.4
 // requires: no list is null, and the page token is never omitted.
-func appendList(b []byte, list *engine.TaskPage, options task.ViewOptions) ([]byte, error) {
-	token, err := json.Marshal(list.NextCursor)
-	if err != nil {
-		return nil, fmt.Errorf("encode page token: %w", err)
-	}
+func appendList(b []byte, list *engine.TaskPage, options task.ViewOptions) []byte {
+	token, _ := json.Marshal(list.NextCursor) // a string
 	b = append(b, `{"tasks":[`...)
 	for i, v := range list.Tasks {
 		if i > 0 {
@@ -42,5 +39,5 @@ func appendList(b []byte, list *engine.TaskPage, options task.ViewOptions) ([]by
 		}
 		b = v.AppendTask(b, options)
 	}
-	return fmt.Appendf(b, `],"totalSize":%d,"pageSize":%d,"nextPageToken":%s}`, list.Total, list.PageSize, token), nil
+	return fmt.Appendf(b, `],"totalSize":%d,"pageSize":%d,"nextPageToken":%s}`, list.Total, list.PageSize, token)
 }

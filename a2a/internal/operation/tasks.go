@@ -2,9 +2,7 @@ package operation
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 	a2apb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
@@ -119,9 +117,9 @@ func (s *Service) stream(ctx context.Context, c Request, req *sdk.SendMessageReq
 		return nil, err
 	}
 	if out.Direct != nil {
-		data, err := json.Marshal(sdk.StreamResponse{Event: out.Direct})
+		data, err := appendJSON(nil, sdk.StreamResponse{Event: out.Direct}, nil)
 		if err != nil {
-			return nil, fmt.Errorf("encode message: %w", err)
+			return nil, err
 		}
 		return nil, open(engine.ID{})([]engine.Event{{Public: true, Data: data}})
 	}
@@ -231,7 +229,7 @@ func (s *Service) list(ctx context.Context, c Request, req *a2apb.ListTasksReque
 	if err != nil {
 		return nil, err
 	}
-	return appendList(b, list, options)
+	return appendList(b, list, options), nil
 }
 
 // cancel cancels a task and returns it. It is idempotent (D5).
