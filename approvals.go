@@ -23,7 +23,7 @@ import (
 func (s *Server) makeAPI() {
 	s.approvals = api.New(api.Config{
 		Engine: s.engine, Webhooks: s.webhooks, Notifications: s.notify.list, Revoked: s.revoked, Incarnation: s.store.incarnation,
-		Agent: s.settings.Agent.Name, Version: Version(), Log: s.log,
+		Agent: s.settings.Agent.Name, Version: version(), Log: s.log,
 	})
 }
 

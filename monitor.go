@@ -39,7 +39,7 @@ func (s *Server) meter() {
 	}
 	m := &s.monitor
 	m.metrics = metrics.New(metrics.Config{
-		Version: Version(), Ready: s.health.Ready, Draining: s.health.Draining,
+		Version: version(), Ready: s.health.Ready, Draining: s.health.Draining,
 		Held:    func() bool { _, held := s.engine.Held(); return held },
 		Figures: m.survey.Figures,
 		Load:    func() engine.Load { return s.engine.Load() },

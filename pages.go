@@ -43,7 +43,7 @@ func (s *Server) pages(requests *httpd.Frontend, streams *httpd.Shares, guard ht
 			return nil
 		},
 		Documents: documentation(), Demo: s.demo(),
-		Agent: s.settings.Agent.Name, Version: Version(), Log: s.log, Now: s.given.Now,
+		Agent: s.settings.Agent.Name, Version: version(), Log: s.log, Now: s.given.Now,
 	}
 	s.makeSignIn(requests, guard, web.SignIn(c))
 	if s.Authenticator != nil {

@@ -217,7 +217,7 @@ func (s *Server) announce() {
 		planner = fmt.Sprintf("%T", p)
 	}
 	s.log.Info().Str("address", addressText(s.Addr())).Str("grpc", addressText(s.GRPCAddr())).Str("metrics", addressText(s.MetricsAddr())).Str("url", s.url).Str("data", s.settings.Data).Str("store", s.settings.Store).
-		Str("planner", planner).Str("tools", s.tools.known()).Str("tools_for_some", s.tools.reserved()).Str("version", Version()).Msg("listening")
+		Str("planner", planner).Str("tools", s.tools.known()).Str("tools_for_some", s.tools.reserved()).Str("version", version()).Msg("listening")
 	if l := s.settings.Limits; s.limits.Connections < l.Connections || s.limits.Streams < l.Streams {
 		s.log.Warn().Int("connections", s.limits.Connections).Int("streams", s.limits.Streams).Int("open_files", s.limits.Files).
 			Msg("limits.connections or limits.streams are lowered: raise the limit of open files (ulimit -n), or set limits that fit")
