@@ -19,15 +19,8 @@ import (
 	"a2a-server/task/inbox/api"
 )
 
-// makeAPI makes the approvals API.
-func (s *Server) makeAPI() {
-	s.approvals = api.New(api.Config{
-		Engine: s.engine, Webhooks: s.webhooks, Notifications: s.notify.list, Revoked: s.revoked, Incarnation: s.store.incarnation,
-		Agent: s.settings.Agent.Name, Version: version(), Log: s.log,
-	})
-}
-
-// door returns what the approvals API and the pages share with the protocol, or with the other handlers of a socket.
+// door returns the limits that the approvals API and the pages share with the protocol, or with the other handlers of a
+// socket.
 func (s *Server) door(requests *httpd.Frontend, guard httpd.Guard, streams *httpd.Shares) api.Door {
 	return api.Door{
 		Requests: requests, Guard: guard, Refusal: s.health.Refusal, Streams: streams,

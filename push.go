@@ -91,7 +91,7 @@ func (p *pushes) open(c push.Config, keys *keyring.Signer) {
 	p.deliverer = push.New(c)
 }
 
-// stats returns what was sent to webhooks; on is false if push notifications are off.
+// stats returns the counts of notifications; on is false if push notifications are off.
 func (p *pushes) stats() (counted outbox.Stats, on bool) {
 	if p == nil {
 		return outbox.Stats{}, false

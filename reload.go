@@ -93,7 +93,7 @@ func (o *offers) force(next *offer) {
 	o.Store(next)
 }
 
-// start starts what the tools in force do in the background.
+// start starts the background work of the tools in force.
 func (o *offers) start() error {
 	if start := o.Load().Start; start != nil {
 		return start()

@@ -71,63 +71,42 @@ type Server struct {
 // New opens the store and the port. The error lists all problems with the operator's
 // configuration; an error that wraps [ErrConfig] means that the configuration does not fit its
 // environment; all other errors come from the machine. Nothing stays open after an error.
-func New(c Config) (_ *Server, err error) {
+func New(c Config) (*Server, error) {
 	c.complete()
 	s := &Server{settings: c.Settings, given: c, log: c.Log, ended: make(chan struct{})}
 	s.tools.config = &s.given
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, s.release())
+	for _, open := range []func() error{
+		s.takeParts, s.openTools, s.openData, s.makeEngine, s.makeSenders, s.openAdmin, s.openPorts, s.checkDemo, s.serveProtocol,
+	} {
+		if err := open(); err != nil {
+			return nil, errors.Join(err, s.release())
 		}
-	}()
-	if s.parts, err = c.Operator.Parts(&s.given, s.own); err != nil {
-		return nil, err
+	}
+	return s, nil
+}
+
+// takeParts takes the parts of the operator, checks card and push notifications, and derives the limits.
+func (s *Server) takeParts() (err error) {
+	if s.parts, err = s.given.Operator.Parts(&s.given, s.own); err != nil {
+		return err
 	}
 	s.Authentication = s.parts.Authentication
 	warn(s.log, s.parts.Warnings)
 	if _, err = s.given.card(true); err != nil {
-		return nil, err
+		return err
 	}
-	if s.push, err = newPushes(c.Settings, s.own); err != nil {
-		return nil, err
+	if s.push, err = newPushes(s.settings, s.own); err != nil {
+		return err
 	}
-	if s.limits = limits.Derive((*limits.Configured)(&c.Settings.Limits), s.Authenticator != nil, limits.OfProcess()); c.Inside.Limits != nil {
-		c.Inside.Limits(&s.limits)
+	s.limits = limits.Derive((*limits.Configured)(&s.settings.Limits), s.Authenticator != nil, limits.OfProcess())
+	if s.given.Inside.Limits != nil {
+		s.given.Inside.Limits(&s.limits)
 	}
-	if err := s.tools.open(s.parts.Planner); err != nil {
-		return nil, err
-	}
-	if err := s.openData(); err != nil {
-		return nil, err
-	}
-	if err := s.makeEngine(); err != nil {
-		return nil, err
-	}
-	s.push.open(push.Config{
-		Store: s.store.handle, Secrets: s.keys.Sealer(keyring.PushSecrets), Unshared: s.Authenticator == nil, View: s.engine.ViewAt,
-		Log: s.log, Now: c.Now, CrashPoint: c.CrashPoint,
-	}, s.keys.Signer(keyring.PushTokens))
-	s.notify = newPumping(notify.Config{Store: s.store.handle, Log: s.log, Now: c.Now, CrashPoint: c.CrashPoint}, c.Settings, s.tools.Load().Routes)
-	s.tools.keys, s.tools.counted, s.tools.replace = s.keys, s.monitor.metrics.Reloaded, func(o *offer) {
-		s.notify.SetRoutes(o.Routes) // first: the rows of a new route find it
-		s.engine.Reload(o.Registry, o.Tools.Policy, taskRoutes(o.Routes))
-	}
-	s.makeAPI()
-	if err := s.openAdmin(); err != nil {
-		return nil, err
-	}
-	if err := s.openPorts(); err != nil {
-		return nil, err
-	}
-	if err := s.checkDemo(); err != nil {
-		return nil, err
-	}
-	s.url = s.baseURL(s.Addr())
-	if err := s.serveProtocol(); err != nil {
-		return nil, err
-	}
-	return s, nil
+	return nil
 }
+
+// openTools chooses the planner, and makes the tools and gates.
+func (s *Server) openTools() error { return s.tools.open(s.parts.Planner) }
 
 // openData opens the store, whose commits are measured, and the server's own keys.
 func (s *Server) openData() (err error) {
@@ -174,6 +153,26 @@ func (s *Server) makeEngine() (err error) {
 	return err
 }
 
+// makeSenders makes the senders of push notifications and of messages to people, and the approvals API, which lists
+// both.
+func (s *Server) makeSenders() error {
+	c := &s.given
+	s.push.open(push.Config{
+		Store: s.store.handle, Secrets: s.keys.Sealer(keyring.PushSecrets), Unshared: s.Authenticator == nil, View: s.engine.ViewAt,
+		Log: s.log, Now: c.Now, CrashPoint: c.CrashPoint,
+	}, s.keys.Signer(keyring.PushTokens))
+	s.notify = newPumping(notify.Config{Store: s.store.handle, Log: s.log, Now: c.Now, CrashPoint: c.CrashPoint}, s.settings, s.tools.Load().Routes)
+	s.tools.keys, s.tools.counted, s.tools.replace = s.keys, s.monitor.metrics.Reloaded, func(o *offer) {
+		s.notify.SetRoutes(o.Routes) // first: the rows of a new route find it
+		s.engine.Reload(o.Registry, o.Tools.Policy, taskRoutes(o.Routes))
+	}
+	s.approvals = api.New(api.Config{
+		Engine: s.engine, Webhooks: s.webhooks, Notifications: s.notify.list, Revoked: s.revoked, Incarnation: s.store.incarnation,
+		Agent: s.settings.Agent.Name, Version: version(), Log: s.log,
+	})
+	return nil
+}
+
 // openPorts opens the ports.
 func (s *Server) openPorts() error {
 	switch {
@@ -201,6 +200,7 @@ func (s *Server) openPorts() error {
 
 // serveProtocol makes the HTTP server with all its routes.
 func (s *Server) serveProtocol() error {
+	s.url = s.baseURL(s.Addr())
 	guard := guardOf(s.settings, s.Addr())
 	bounds := &s.limits
 	card, err := s.given.card(s.tools.direct)

@@ -18,7 +18,7 @@ import (
 //go:embed openapi.json
 var openAPI string
 
-// described returns the document of a server whose card has security schemes.
+// described returns the document with the security schemes of a card.
 func described(security []agentcard.SecurityScheme) string {
 	if len(security) == 0 {
 		return openAPI

@@ -1,3 +1,3 @@
-// Package agentcard has what the operator of a server and its program say in the agent card:
+// Package agentcard has the operator's and the program's part of the agent card of a server:
 // a [Card]. It does not know how a card is made or served.
 package agentcard

@@ -28,7 +28,7 @@ var errArtifacts = publicError(fmt.Sprintf("its task has more than %d artifacts,
 // gathered is the content of an artifact for the planner, up to maxResult.
 type gathered struct {
 	id      a2a.ArtifactID
-	whole   *a2a.Artifact // that of a snapshot, until it is published
+	whole   *a2a.Artifact // of a snapshot, until it is published
 	text    strings.Builder
 	data    []any
 	files   int

@@ -73,8 +73,8 @@ func alternatives(schemes []agentcard.SecurityScheme) (all [][]string) {
 	return all
 }
 
-// OpenAPI returns security schemes, by their names, and what requests need of them, as OpenAPI and
-// A2A 0.3 have it.
+// OpenAPI returns security schemes by name, and the requirements of requests, in the form of OpenAPI and
+// A2A 0.3.
 func OpenAPI(security []agentcard.SecurityScheme) (schemes map[string]map[string]any, requirements []map[string][]string) {
 	schemes = map[string]map[string]any{}
 	for i := range security {

@@ -21,7 +21,7 @@ type oldInterface struct {
 }
 
 // encodeUnion is encode for clients of both versions. It leaves the members of 1.0 unchanged,
-// but for the interfaces of 0.3 at the end of the list, and adds those that 0.3 has in other
+// but for the interfaces of 0.3 at the end of the list, and adds the members that 0.3 has in other
 // places. protobuf has another form of security requirements.
 func (c *card) encodeUnion(made *sdk.AgentCard, protobuf bool) ([]byte, error) {
 	with := *made

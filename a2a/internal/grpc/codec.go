@@ -8,7 +8,7 @@ import (
 // message is a message of gRPC as it is on the wire.
 type message []byte
 
-// codec encodes the messages of gRPC: those of A2A are bytes, and the library encodes those of other
+// codec encodes the messages of gRPC: messages of A2A are bytes, and the library encodes the messages of other
 // services, such as health.
 type codec struct{ encoding.CodecV2 }
 

@@ -20,7 +20,7 @@ type transportCredentials struct {
 	cut context.Context //nolint:containedctx // its end closes all connections, also later ones
 }
 
-// newCredentials returns the credentials of a server whose connections end with cut; no config: no TLS.
+// newCredentials returns the credentials of a server. All its connections end with cut. Without a config there is no TLS.
 func newCredentials(cut context.Context, config *tls.Config) *transportCredentials {
 	if config == nil {
 		return &transportCredentials{insecure.NewCredentials(), cut}

@@ -40,7 +40,7 @@ type Config struct {
 	Log                           zerolog.Logger
 }
 
-// Engine runs tasks for callers. Package engine has it, with what the methods promise.
+// Engine runs tasks for callers. Package engine has it, and describes the methods.
 type Engine interface {
 	// Process runs work on a request of a size, in turn with other large requests.
 	Process(ctx context.Context, by auth.Principal, bytes int, work func() error) error

@@ -186,9 +186,7 @@ func checkMessage(m *a2apb.Message) error {
 		}
 	}
 	if len(all) > 0 {
-		w := wire.ErrInvalidParams.Saying(all[0].Field + " " + all[0].Description)
-		w.Violations = all
-		return w
+		return wire.InvalidFields(all)
 	}
 	return nil
 }

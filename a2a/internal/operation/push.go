@@ -66,9 +66,7 @@ func (p *Push) webhook(c *sdk.PushConfig, protocol, prefix string) (engine.PushC
 	add("authentication.scheme", p.wrongScheme(out.Scheme, out.Credentials))
 	add("authentication.credentials", p.wrongCredentials(out.Scheme, out.Credentials))
 	if len(all) > 0 {
-		w := wire.ErrInvalidParams.Saying(all[0].Field + " " + all[0].Description)
-		w.Violations = all
-		return engine.PushConfig{}, w
+		return engine.PushConfig{}, wire.InvalidFields(all)
 	}
 	if out.Credentials == "" {
 		out.Scheme = "" // Bearer, with a token of this server
