@@ -10,7 +10,6 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"a2a-server/a2a"
 	"a2a-server/internal/httpd"
 	"a2a-server/store"
 	"a2a-server/task/engine"
@@ -312,7 +311,7 @@ func (r *running) shutdown(ctx context.Context) error {
 			return r.port.Close()
 		}},
 		{"end streams", 15 * time.Second, func(context.Context) error {
-			r.endRequests(a2a.ErrShutdown)
+			r.endRequests(httpd.ErrStopping)
 			r.grpc.rpc.EndCalls()
 			err := <-drained
 			<-silent

@@ -13,6 +13,7 @@ import (
 
 	"a2a-server/a2a"
 	"a2a-server/auth"
+	"a2a-server/internal/httpd"
 	"a2a-server/task/engine"
 )
 
@@ -67,7 +68,7 @@ func TestCutOffByShutdown(t *testing.T) {
 	t.Parallel()
 	s := startWireServer(t, zerolog.Nop(), usual)
 	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(a2a.ErrShutdown)
+	cancel(httpd.ErrStopping)
 	for _, path := range []string{"/tasks", "/tasks/01a202f1-8160-7c8e-a9c2-57d35242287e"} {
 		w := record(s.handler, newRequest(t, http.MethodGet, path, "").WithContext(ctx))
 		if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" {

@@ -238,7 +238,7 @@ func (s *sent) truncated(over string) bool {
 func TestWaitingSendEnds(t *testing.T) {
 	t.Parallel()
 	revoke := func(b *beating) { b.auth.tell(auth.Principal{}, &auth.Error{Code: "invalid_token"}) }
-	shutdown := func(b *beating) { b.shutdown(a2a.ErrShutdown) }
+	shutdown := func(b *beating) { b.shutdown(httpd.ErrStopping) }
 	stop := func(b *beating) { b.stop() }
 	for name, c := range map[string]struct {
 		after  time.Duration

@@ -23,14 +23,10 @@ import (
 	"a2a-server/task/engine"
 )
 
-// ErrShutdown is the cause to cancel the contexts of requests with when the HTTP server
-// shuts down. Streams then end with a comment, clients resume them with Last-Event-ID, and
-// other requests get 503 (UNAVAILABLE).
-var ErrShutdown = httpd.ErrStopping
-
 // Server serves A2A: JSON-RPC by POST at the base URL, HTTP+JSON below it, and the agent
 // card. It is an http.Handler and safe for concurrent use. How long a request may take to
-// arrive is up to the ReadTimeout of the http.Server.
+// arrive is up to the ReadTimeout of the http.Server. When that shuts down, cancel the contexts of its
+// requests with [httpd.ErrStopping]: streams then end with a comment, and clients resume them with Last-Event-ID.
 type Server struct {
 	cfg        Config // with its defaults
 	service    *operation.Service

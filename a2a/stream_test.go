@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"a2a-server/a2a"
+	"a2a-server/internal/httpd"
 	"a2a-server/task/engine"
 )
 
@@ -56,7 +57,7 @@ func TestShutdownEndsStreams(t *testing.T) {
 	if _, err := r.ReadString('\n'); err != nil { // the stream has begun
 		t.Fatal(err)
 	}
-	shutdown(a2a.ErrShutdown)
+	shutdown(httpd.ErrStopping)
 	rest, err := io.ReadAll(r)
 	if err != nil {
 		t.Fatalf("the stream was cut: %v", err)
