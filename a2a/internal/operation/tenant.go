@@ -66,7 +66,7 @@ func (t Tenants) OfPath(by auth.Principal, values []string) (tenant string, rest
 // checkTenant returns an error if a request names a tenant other than the
 // caller's or, unless path is empty, other than path. Every binding calls it before the
 // operation reads anything, so that the error reveals nothing about stored data.
-func checkTenant(by auth.Principal, path string, req any) error {
+func checkTenant(caller, path string, req any) error {
 	all, err := tenantsOf(req)
 	if err != nil {
 		return err
@@ -76,7 +76,7 @@ func checkTenant(by auth.Principal, path string, req any) error {
 		case named == "":
 		case path != "" && named != path:
 			return wire.InvalidField("tenant", "is not the tenant of the path")
-		case named != by.Tenant:
+		case named != caller:
 			return wire.Transport(http.StatusNotFound)
 		}
 	}
