@@ -64,26 +64,15 @@ func ProtoReason(err error) string {
 	return strings.TrimPrefix(strings.ReplaceAll(err.Error(), "\u00a0", " "), "proto: ")
 }
 
-// decode reads a request of any size in turn, unless it was read so with its envelope.
-func decode[R any](ctx context.Context, s *Service, by auth.Principal, in Input, read func(Input) (*R, error)) (*R, error) {
-	if in.send != nil {
-		return decodeFor(by.Tenant, in, read)
-	}
-	var req *R
-	tenant := by.Tenant
-	err := s.Engine.Process(ctx, by, len(in.JSON), func() (err error) {
-		req, err = decodeFor(tenant, in, read)
-		return err
+// decode reads a request of any size.
+func decode[R any](ctx context.Context, s *Service, by auth.Principal, in Input, read func(Input) (*R, error)) (req *R, err error) {
+	tenant := by.Tenant // so that by stays on the stack
+	err = s.Engine.Process(ctx, by, len(in.JSON), func() (err error) {
+		if req, err = read(in); err != nil {
+			return err
+		}
+		return checkTenant(tenant, in.Tenant, req)
 	})
-	return req, err
-}
-
-// decodeFor reads a request of a caller of a tenant.
-func decodeFor[R any](tenant string, in Input, read func(Input) (*R, error)) (*R, error) {
-	req, err := read(in)
-	if err == nil {
-		err = checkTenant(tenant, in.Tenant, req)
-	}
 	return req, err
 }
 
