@@ -23,7 +23,7 @@ KILLS := ^TestKilled
 
 # What `make race` leaves out: packages and tests, after the reason.
 define WITHOUT_RACE
-starts no goroutine: ./a2a/internal/jsonrpc ./a2a/internal/wire ./a2a/v03 ./approval ./auth ./auth/mtls ./auth/peer ./auth/proxy
+starts no goroutine: ./a2a/internal/jsonrpc ./a2a/internal/wire ./a2a/internal/v03 ./approval ./auth ./auth/mtls ./auth/peer ./auth/proxy
 starts no goroutine: ./cmd/a2a-server/internal/approvals ./cmd/a2a-server/internal/config ./cmd/a2a-server/internal/display ./cmd/a2a-server/internal/tasks ./internal/crashpoint ./internal/egress
 starts no goroutine: ./internal/failure ./internal/golden ./internal/limits ./internal/privatefile ./internal/setting ./internal/strictjson ./internal/strictyaml
 starts no goroutine: ./internal/suggest ./internal/visible ./task ./task/internal/event ./task/internal/fold ./task/internal/output ./task/internal/rules
@@ -42,7 +42,7 @@ export WITHOUT_RACE
 without_race = printf '%s\n' "$$WITHOUT_RACE" | sed 's/.*: //' | tr ' ' '\n' | grep '^$(1)'
 
 # What is linked and run within 30 s; a result whose code and files are unchanged is not made again.
-FAST := ./approval/dialect ./a2a/internal/... ./a2a/operation ./approval ./approval/condition ./auth/... ./internal/deptest ./internal/golden ./internal/strictjson \
+FAST := ./approval/dialect ./a2a/internal/... ./approval ./approval/condition ./auth/... ./internal/deptest ./internal/golden ./internal/strictjson \
 	./internal/visible ./store ./store/memstore ./task ./task/engine ./task/internal/... ./task/planner/direct ./tool ./approval/confirm ./tool/functiontool
 
 # Modules of their own, so that the dependencies of third-party clients are not every user's

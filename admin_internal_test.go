@@ -61,7 +61,7 @@ func TestAdminSocketAtTheCommit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	port := sidePort{httpd.NewPort(socket), httpd.NewServer(s.socketAPI(users), zerolog.Nop())}
+	port := sidePort{httpd.NewPort(socket), httpd.NewServer(s.socketAPI(users, true /* decide */), zerolog.Nop())}
 	port.web.ConnContext = peer.WithConn
 	port.serve(zerolog.New(zerolog.NewTestWriter(t)), "the socket failed")
 	t.Cleanup(func() {

@@ -19,21 +19,8 @@ import (
 	"a2a-server/task/inbox/api"
 )
 
-// makeAPI makes the approvals API.
-func (s *Server) makeAPI() {
-	s.approvals = api.New(api.Config{
-		Engine: s.engine, Webhooks: s.webhooks, Notifications: s.notify.list, Revoked: s.revoked, Incarnation: s.store.incarnation,
-		Agent: s.settings.Agent.Name, Version: Version(), Log: s.log,
-	})
-}
-
-// approvalsAPI returns the handler of the approvals API on the network. It shares everything
-// that limits and authenticates requests with the protocol.
-func (s *Server) approvalsAPI(protocol *a2a.Server, guard httpd.Guard) http.Handler {
-	requests, streams := protocol.Requests()
-	return api.Handler(s.approvals, s.door(requests, guard, streams))
-}
-
+// door returns the limits that the approvals API and the pages share with the protocol, or with the other handlers of a
+// socket.
 func (s *Server) door(requests *httpd.Frontend, guard httpd.Guard, streams *httpd.Shares) api.Door {
 	return api.Door{
 		Requests: requests, Guard: guard, Refusal: s.health.Refusal, Streams: streams,
@@ -47,41 +34,32 @@ const (
 	socketStreams = 100
 )
 
-// socketAPI returns the handler of the approvals API on the admin socket, for the users that
-// known knows.
-func (s *Server) socketAPI(known auth.Authenticator) http.Handler {
-	requests, guard := s.socketRequests(known)
-	mux := s.operations(requests, guard)
-	mux.Handle("/", api.Handler(s.approvals, s.door(requests, guard, httpd.NewShares("streams are open", socketStreams, socketStreams))))
-	return programsOnly(mux)
-}
-
-// socketRequests returns the front end of a socket for the users that known knows, and its guard.
-func (s *Server) socketRequests(known auth.Authenticator) (*httpd.Frontend, httpd.Guard) {
+// socketAPI returns the handler of a socket for the users that known knows: the operations of an admin and, if
+// they decide, the approvals API.
+func (s *Server) socketAPI(known auth.Authenticator, decide bool) http.Handler {
 	guard := httpd.Guard{Hosts: []string{adminsocket.Host}}
-	same := func(a, b auth.Principal, action auth.Action) bool {
-		return engine.ScopeFor(a, action) == engine.ScopeFor(b, action)
-	}
-	return httpd.New(httpd.Config{
+	requests := httpd.New(httpd.Config{
 		Authenticator: known, Guard: guard, MaxBody: socketBody, Bodies: 16 * socketBody, Media: []string{"application/json"},
-		ReadRate: 64 << 10, Recheck: 15 * time.Second, Same: same, Log: s.log, Now: s.given.Now,
-	}), guard
-}
-
-// ownSocketAPI returns the handler of the socket of the server's own user: without the approvals API, so that
-// programs that tools start, which run as this user, decide nothing there.
-func (s *Server) ownSocketAPI(known auth.Authenticator) http.Handler {
-	requests, guard := s.socketRequests(known)
-	return programsOnly(s.operations(requests, guard))
+		ReadRate: 64 << 10, Recheck: 15 * time.Second, Same: engine.SameScope, Log: s.log, Now: s.given.Now,
+	})
+	mux := s.operations(requests, guard)
+	if decide {
+		mux.Handle("/", api.Handler(s.approvals, s.door(requests, guard, httpd.NewShares("streams are open", socketStreams, socketStreams))))
+	}
+	return programsOnly(mux)
 }
 
 // operations returns the handler of the operations of an admin.
 func (s *Server) operations(requests *httpd.Frontend, guard httpd.Guard) *http.ServeMux {
-	operators := guard.Wrap(debugapi.Handler(debugapi.Config{
+	config := debugapi.Config{
 		Requests: requests, SetLevel: s.given.Inside.LogLevel, Ready: http.HandlerFunc(s.health.ServeDetails),
 		Refusal: s.health.Refusal,
-		Backup:  s.store.backup(), BackedUp: s.store.backedUp, Resume: s.engine.Resume, Reload: s.reload, Log: s.log,
-	}), a2a.WriteRefusal)
+		Resume:  s.engine.Resume, Reload: s.tools.reload, Log: s.log,
+	}
+	if file := s.store.file; file != nil {
+		config.Backup, config.BackedUp = file.Backup, file.BackedUp
+	}
+	operators := guard.Wrap(debugapi.Handler(config), a2a.WriteRefusal)
 	mux := http.NewServeMux()
 	for _, path := range []string{debugapi.ProfilePath, debugapi.LevelPath, debugapi.ReadyPath, debugapi.BackupPath, debugapi.BackupPath + "/", debugapi.ResumePath, debugapi.ReloadPath} {
 		mux.Handle(path, operators)
@@ -121,7 +99,7 @@ func (s *Server) openAdmin() error {
 		s.openOwn()
 		return nil
 	}
-	if err := s.listenAdmin(admin.Path, admin.Group, s.socketAPI(auth.Completing(admin.Users, s.complete))); err != nil {
+	if err := s.listenAdmin(admin.Path, admin.Group, s.socketAPI(auth.Completing(admin.Users, s.complete), true /* decide */)); err != nil {
 		return fmt.Errorf("admin socket: %w", err)
 	}
 	return nil
@@ -139,7 +117,8 @@ func (s *Server) listenAdmin(path string, group int, h http.Handler) error {
 }
 
 // openOwn makes the socket of the server's own user, if the data folder is this server's alone. Without it,
-// the server lacks the commands that need it, and nothing else.
+// the server lacks the commands that need it, and nothing else. Programs that tools start run as this user, too, and
+// decide nothing there.
 func (s *Server) openOwn() {
 	if s.given.keysFolder() == "" {
 		return
@@ -150,7 +129,7 @@ func (s *Server) openOwn() {
 		known, err = ownUsers(os.Geteuid())
 	}
 	if err == nil {
-		err = s.listenAdmin(path, 0 /* group */, s.ownSocketAPI(known))
+		err = s.listenAdmin(path, 0 /* group */, s.socketAPI(known, false /* decide */))
 	}
 	if err != nil && !errors.Is(err, peer.ErrUnsupported) {
 		s.log.Warn().Err(err).Msg("there is no socket for the server's own user: backups and profiles of the running server need auth.socket")

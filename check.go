@@ -36,7 +36,7 @@ func Check(c Config) error {
 			p.Close()
 		}
 		if _, err = c.card(true); err == nil {
-			_, err = c.pushes(nil)
+			_, err = newPushes(c.Settings, nil)
 		}
 	}
 	if err := c.unknown(err); err != nil {

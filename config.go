@@ -187,7 +187,7 @@ func warn(log zerolog.Logger, warnings []string) {
 func (c *Config) card(direct bool) (agentcard.Card, error) {
 	s := c.Settings
 	card := agentcard.Card{
-		Name: s.Agent.Name, Description: s.Agent.Description, Version: Version(), URL: s.PublicURL,
+		Name: s.Agent.Name, Description: s.Agent.Description, Version: version(), URL: s.PublicURL,
 		InputModes: s.Agent.InputModes, SecurityForm: agentcard.SecurityForm(s.Card.SecurityForm),
 		Extensions: c.Extensions, RequiredExtensions: s.Card.RequiredExtensions,
 	}

@@ -39,13 +39,13 @@ func (s *Server) GRPCAddr() net.Addr { return s.grpc.port.Addr() }
 // running. Several listeners may be served.
 func (s *Server) ServeGRPC(l net.Listener) error { return s.grpc.rpc.Serve(l) }
 
-// makeGRPC makes the gRPC server.
-func (s *Server) makeGRPC(protocol *a2a.Server) {
+// grpcConfig returns the configuration of gRPC.
+func (s *Server) grpcConfig() a2a.GRPCConfig {
 	guard := guardOf(s.settings, s.GRPCAddr(), s.settings.GRPC.Listen, s.settings.GRPC.PublicURL)
-	s.grpc.rpc = protocol.GRPC(a2a.GRPCConfig{
+	return a2a.GRPCConfig{
 		TLS: s.parts.Certificates, Guard: guard, HTTP: addressText(s.Addr()), ReadTimeout: s.settings.Limits.ReadTimeout, Header: s.limits.Header,
 		Reflection: s.settings.GRPC.Reflection, Ready: s.health.Ready, Admit: s.admitCall,
-	})
+	}
 }
 
 // admitCall counts a call of gRPC as a request.
@@ -56,7 +56,7 @@ func (s *Server) admitCall() (leave func(), err error) {
 	leave = func() { s.requests.Add(-1) }
 	if s.requests.Add(1) > int64(s.limits.Requests) {
 		leave()
-		return nil, errors.New("too many requests in progress: try again later")
+		return nil, errors.New(tooMany)
 	}
 	return leave, nil
 }

@@ -25,10 +25,17 @@ func (s *Server) newServer(h http.Handler) *http.Server {
 	return web
 }
 
+// protocolHandler serves A2A, and refuses requests beside it as it does itself.
+type protocolHandler interface {
+	http.Handler
+	Local(r *http.Request) *http.Request
+	Refuse(w http.ResponseWriter, r *http.Request, status int, message string)
+}
+
 // routes returns the handler of all requests: the protocol's routes at the root, the approvals
 // API and the pages below their paths, plus the probes. Metrics have their time by these parts and
 // by the operations of the protocol.
-func (s *Server) routes(protocol *a2a.Server, approvals, pages http.Handler, probes httpd.Guard) http.Handler {
+func (s *Server) routes(protocol protocolHandler, approvals, pages http.Handler, probes httpd.Guard) http.Handler {
 	live := httpd.Routed("probes", probes.Wrap(http.HandlerFunc(s.health.ServeLive), a2a.WriteRefusal))
 	ready := httpd.Routed("probes", probes.Wrap(http.HandlerFunc(s.health.ServeReady), a2a.WriteRefusal))
 	approvals = httpd.Routed("approvals", approvals)
@@ -72,14 +79,17 @@ func (s *Server) routes(protocol *a2a.Server, approvals, pages http.Handler, pro
 }
 
 // admit serves a request, unless too many are being served.
-func (s *Server) admit(protocol *a2a.Server, h http.Handler, w http.ResponseWriter, r *http.Request) {
+func (s *Server) admit(protocol protocolHandler, h http.Handler, w http.ResponseWriter, r *http.Request) {
 	defer s.requests.Add(-1)
 	if s.requests.Add(1) > int64(s.limits.Requests) {
-		protocol.Refuse(w, r, http.StatusServiceUnavailable, "too many requests in progress: try again later")
+		protocol.Refuse(w, r, http.StatusServiceUnavailable, tooMany)
 		return
 	}
 	h.ServeHTTP(w, r)
 }
+
+// tooMany refuses a request or a call beyond limits.Requests.
+const tooMany = "too many requests in progress: try again later"
 
 // shutServer waits until the last request is answered. Connections that are left when
 // ctx ends are closed: all requests have been told to end by then, so they are waiting

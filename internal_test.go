@@ -27,17 +27,17 @@ func TestSteps(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		a := &Server{log: zerolog.New(&out)}
+		log := zerolog.New(&out)
 		failed := errors.New("failed")
 		release := make(chan struct{})
 		start := time.Now()
-		err := a.steps(t.Context(), []step{
+		err := runSteps(t.Context(), log, []step{
 			{"one", time.Second, func(context.Context) error { return failed }},
 			{"two", time.Second, func(context.Context) error { <-release; return nil }},
 			{"three", time.Second, func(context.Context) error { <-time.After(time.Second / 2); return nil }},
 		})
 		if !errors.Is(err, failed) || !strings.Contains(err.Error(), "two: it took longer than 1s") {
-			t.Errorf("steps() = %v", err)
+			t.Errorf("runSteps() = %v", err)
 		}
 		if took := time.Since(start); took != 1500*time.Millisecond {
 			t.Errorf("they took %v, want 1.5s", took)

@@ -39,15 +39,20 @@ func (s *Server) meter() {
 	}
 	m := &s.monitor
 	m.metrics = metrics.New(metrics.Config{
-		Version: Version(), Ready: s.health.Ready, Draining: s.health.Draining,
-		Held:       func() bool { _, held := s.engine.Held(); return held },
-		Figures:    m.survey.Figures,
-		Load:       func() engine.Load { return s.engine.Load() },
-		Streams:    func() int { return s.streams.Taken() },
-		LastBackup: func() time.Time { return s.store.lastBackup() },
-		Push:       s.pushed, Notifications: func() []outbox.Stats { return s.notify.Stats() },
+		Version: version(), Ready: s.health.Ready, Draining: s.health.Draining,
+		Held:    func() bool { _, held := s.engine.Held(); return held },
+		Figures: m.survey.Figures,
+		Load:    func() engine.Load { return s.engine.Load() },
+		Streams: func() int { return s.streams.Taken() },
+		LastBackup: func() (moment time.Time) {
+			if file := s.store.file; file != nil {
+				moment = file.LastBackup()
+			}
+			return moment
+		},
+		Push: func() (outbox.Stats, bool) { return s.push.stats() }, Notifications: func() []outbox.Stats { return s.notify.Stats() },
 		Tool: func(name string) bool {
-			return slices.ContainsFunc(s.catalog.Known(), func(k agentcard.Skill) bool { return k.ID == name }) || slices.Contains(s.tools.Load().Reserved, name)
+			return slices.ContainsFunc(s.tools.catalog.Known(), func(k agentcard.Skill) bool { return k.ID == name }) || slices.Contains(s.tools.Load().Reserved, name)
 		},
 		Gate: func(name string) bool { return s.tools.Load().Tools.Policy.Has(name) },
 	})

@@ -11,7 +11,6 @@ import (
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/google/uuid"
 
-	"a2a-server/a2a"
 	"a2a-server/approval/dialect"
 	"a2a-server/auth"
 	"a2a-server/internal/catalog"
@@ -25,19 +24,18 @@ import (
 
 // pages returns the handler of the pages for people, which share everything that limits and
 // authenticates requests with the protocol; nil: the configuration has none.
-func (s *Server) pages(protocol *a2a.Server, guard httpd.Guard) http.Handler {
+func (s *Server) pages(requests *httpd.Frontend, streams *httpd.Shares, guard httpd.Guard) http.Handler {
 	if !s.settings.UI.Enabled {
 		return nil
 	}
-	requests, streams := protocol.Requests()
 	prefix := ""
 	if u, err := url.Parse(s.settings.PublicURL); err == nil {
 		prefix = strings.TrimSuffix(u.Path, "/")
 	}
 	c := web.Config{
 		Service: s.approvals, Door: s.door(requests, s.pageGuard(guard), streams), Prefix: prefix, PublicURL: s.url,
-		Sender: sender{s.engine}, Tools: s.toolsOf, PlainWords: s.plainWords(),
-		Policy: policyOf{&s.tools},
+		Sender: sender{s.engine.Send}, Tools: s.toolsOf, PlainWords: s.plainWords(),
+		Policy: policyOf{&s.tools.current},
 		Health: func() error {
 			if why := s.health.Unready(); why != "" {
 				return errors.New(why)
@@ -45,9 +43,9 @@ func (s *Server) pages(protocol *a2a.Server, guard httpd.Guard) http.Handler {
 			return nil
 		},
 		Documents: documentation(), Demo: s.demo(),
-		Agent: s.settings.Agent.Name, Version: Version(), Log: s.log, Now: s.given.Now,
+		Agent: s.settings.Agent.Name, Version: version(), Log: s.log, Now: s.given.Now,
 	}
-	s.makeSignIn(protocol, guard, web.SignIn(c))
+	s.makeSignIn(requests, guard, web.SignIn(c))
 	if s.Authenticator != nil {
 		c.SignOut = signin.OutPath
 	}
@@ -60,7 +58,7 @@ func (s *Server) pages(protocol *a2a.Server, guard httpd.Guard) http.Handler {
 
 // plainWords reports whether a language model reads the messages.
 func (s *Server) plainWords() bool {
-	return s.given.Planner == nil && !s.direct
+	return s.given.Planner == nil && !s.tools.direct
 }
 
 // pagesPath returns where browsers at the base URL are sent; "": there are no pages.
@@ -104,9 +102,9 @@ func signedIn(by auth.Principal) string {
 // toolsOf lists the tools of a caller for the pages.
 func (s *Server) toolsOf(ctx context.Context, by auth.Principal) []web.Tool {
 	var out []web.Tool
-	skills := s.catalog.Known()
+	skills := s.tools.catalog.Known()
 	if s.Authenticator != nil {
-		if own, err := s.catalog.ListOf(ctx, by); err == nil {
+		if own, err := s.tools.catalog.ListOf(ctx, by); err == nil {
 			skills = own
 		}
 	}
@@ -124,8 +122,7 @@ func (s *Server) toolsOf(ctx context.Context, by auth.Principal) []web.Tool {
 }
 
 // makeSignIn makes the sign-in of people for the pages.
-func (s *Server) makeSignIn(protocol *a2a.Server, guard httpd.Guard, render func(http.ResponseWriter, *http.Request, int, signin.Page)) {
-	requests, _ := protocol.Requests()
+func (s *Server) makeSignIn(requests *httpd.Frontend, guard httpd.Guard, render func(http.ResponseWriter, *http.Request, int, signin.Page)) {
 	c := signin.Config{
 		Server: s.settings.Agent.Name, Requests: requests, Guard: s.pageGuard(guard), Authenticator: s.Authenticator,
 		Keys: s.Keys, OIDC: s.OIDC, Issuers: s.Issuers, Other: s.Other, Complete: s.signsIn,
@@ -180,14 +177,16 @@ func (s *Server) pageGuard(g httpd.Guard) httpd.Guard {
 }
 
 // sender sends the messages of the pages.
-type sender struct{ engine *engine.Engine }
+type sender struct {
+	send func(context.Context, engine.Send) (*engine.Sent, error)
+}
 
 // Send implements [web.Sender].
 func (s sender) Send(ctx context.Context, c api.Caller, m web.Message) (task, answer string, err error) {
 	if err := c.By.May(auth.Create); err != nil {
 		return "", "", err
 	}
-	sent, err := s.engine.Send(ctx, engine.Send{By: c.By, Renew: c.Renew, Message: message(m.Task, m.Context, m.Text)})
+	sent, err := s.send(ctx, engine.Send{By: c.By, Renew: c.Renew, Message: message(m.Task, m.Context, m.Text)})
 	switch {
 	case err != nil:
 		return "", "", err

@@ -16,8 +16,7 @@ import (
 	"sync"
 	"time"
 
-	"a2a-server/a2a/operation"
-	v03 "a2a-server/a2a/v03"
+	"a2a-server/a2a"
 	"a2a-server/auth"
 	"a2a-server/client"
 	"a2a-server/internal/egress"
@@ -38,88 +37,79 @@ const (
 	pushTokenTime = 5 * time.Minute
 )
 
-// pushes is how push notifications are sent; nil: not at all.
+// pushes sends push notifications; nil: there are none.
 type pushes struct {
-	deliverer *push.Deliverer // nil until the store is open
-	egress    egress.Config
+	settings  *Settings
 	dialer    *egress.Dialer
 	client    *http.Client
+	tokens    *pushTokens     // nil: notifications have none
+	deliverer *push.Deliverer // nil until open
 }
 
-// pushes returns how push notifications are sent. own returns the addresses on which the server listens.
-func (c *Config) pushes(own func() []netip.AddrPort) (*pushes, error) {
-	p := &c.Settings.Push
-	if !p.Enabled {
+// newPushes returns how push notifications are sent. own returns the addresses on which the server listens.
+func newPushes(settings *Settings, own func() []netip.AddrPort) (*pushes, error) {
+	s := &settings.Push
+	if !s.Enabled {
 		return nil, nil //nolint:nilnil // there are none
 	}
-	out := &pushes{egress: egress.Config{
-		AllowPrivate: p.AllowPrivate, AllowLoopback: p.AllowLoopback, Allow: p.Networks, Own: own, NAT64: p.NAT64,
-		MaxConnsPerHost: 8, Timeout: p.Timeout, MaxBytes: maxPushAnswer, Announced: true,
-	}}
-	for _, port := range p.Ports {
-		out.egress.Ports = append(out.egress.Ports, uint16(port))
+	config := egress.Config{
+		AllowPrivate: s.AllowPrivate, AllowLoopback: s.AllowLoopback, Allow: s.Networks, Own: own, NAT64: s.NAT64,
+		MaxConnsPerHost: 8, Timeout: s.Timeout, MaxBytes: maxPushAnswer, Announced: true,
 	}
+	for _, port := range s.Ports {
+		config.Ports = append(config.Ports, uint16(port))
+	}
+	p := &pushes{settings: settings}
 	var err error
-	if p.CA != "" {
-		if out.egress.RootCAs, err = tlsfiles.ReadAuthorities(p.CA); err != nil {
+	if s.CA != "" {
+		if config.RootCAs, err = tlsfiles.ReadAuthorities(s.CA); err != nil {
 			return nil, fmt.Errorf("%w: push.ca: %w", ErrConfig, err)
 		}
 	}
-	if out.dialer, err = egress.NewDialer(out.egress); err == nil {
-		out.client, err = egress.NewClient(out.egress)
+	if p.dialer, err = egress.NewDialer(config); err == nil {
+		p.client, err = egress.NewClient(config)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: push: %w", ErrConfig, err)
 	}
-	return out, nil
+	return p, nil
 }
 
-// sealer returns the sealer of the secrets of webhooks.
-func (s *Server) sealer() *keyring.Sealer { return s.keys.Sealer(keyring.PushSecrets) }
-
-// openPush makes the sender of push notifications. Call it with the store and the keys open.
-func (s *Server) openPush() {
-	if s.push == nil {
+// open makes the sender. keys sign the tokens.
+func (p *pushes) open(c push.Config, keys *keyring.Signer) {
+	if p == nil {
 		return
 	}
-	of := push.Config{
-		Store: s.store.handle, Secrets: s.sealer(), Client: s.push.client, Timeout: s.settings.Push.Timeout, Log: s.log, Now: s.given.Now,
-		Unshared: s.Authenticator == nil,
-		Legacy:   legacyTask, View: func(ctx context.Context, id store.TaskID, seq uint64) (*task.View, error) {
-			return s.engine.ViewAt(ctx, id, seq)
-		},
-		CrashPoint: s.given.CrashPoint,
+	c.Client, c.Timeout = p.client, p.settings.Push.Timeout
+	c.Legacy = func(v *task.View) ([]byte, error) {
+		return a2a.OldTask(v.AppendTask(nil, task.ViewOptions{HistoryLength: -1}))
 	}
-	if s.settings.Push.JWT {
-		of.Sign = s.pushTokens().sign
+	if p.settings.Push.JWT {
+		p.tokens = &pushTokens{keys: keys, issuer: p.settings.PublicURL, now: c.Now}
+		c.Sign = p.tokens.sign
 	}
-	s.push.deliverer = push.New(of)
+	p.deliverer = push.New(c)
 }
 
-// pushed returns what was sent to webhooks; on is false if push notifications are off.
-func (s *Server) pushed() (counted outbox.Stats, on bool) {
-	if s.push == nil {
+// stats returns the counts of notifications; on is false if push notifications are off.
+func (p *pushes) stats() (counted outbox.Stats, on bool) {
+	if p == nil {
 		return outbox.Stats{}, false
 	}
-	return s.push.deliverer.Stats(), true
-}
-
-// legacyTask returns a task as webhooks of A2A 0.3 get it.
-func legacyTask(v *task.View) ([]byte, error) {
-	return v03.AppendTask(nil, v.AppendTask(nil, task.ViewOptions{HistoryLength: -1}), v03.JSONRPC)
+	return p.deliverer.Stats(), true
 }
 
 // offered returns the protocol's part of push notifications; nil: they are off.
-func (s *Server) offered() *operation.Push {
-	if s.push == nil {
+func (p *pushes) offered() *a2a.Push {
+	if p == nil {
 		return nil
 	}
-	out := &operation.Push{
-		HTTP:    s.settings.Push.AllowHTTP,
-		Refuses: func(host, port string) bool { return s.push.dialer.Check(host, port) != nil },
+	out := &a2a.Push{
+		HTTP:    p.settings.Push.AllowHTTP,
+		Refuses: func(host, port string) bool { return p.dialer.Check(host, port) != nil },
 	}
-	if s.settings.Push.JWT {
-		out.Keys = s.pushTokens().keys.KeySet
+	if p.tokens != nil {
+		out.Keys = p.tokens.keys.KeySet
 	}
 	return out
 }
@@ -154,10 +144,6 @@ type pushTokens struct {
 	keys   *keyring.Signer
 	issuer string
 	now    func() time.Time
-}
-
-func (s *Server) pushTokens() *pushTokens {
-	return &pushTokens{keys: s.keys.Signer(keyring.PushTokens), issuer: s.settings.PublicURL, now: s.given.Now}
 }
 
 // pushClaims are the claims of a token. The receiver compares aud with its own URL, the hash

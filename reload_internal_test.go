@@ -24,15 +24,15 @@ func (w *worker) Close() error {
 // What a reload has replaced is closed once no call has used it for a while, and only once.
 func TestSweep(t *testing.T) {
 	t.Parallel()
-	s := &Server{log: zerolog.Nop(), given: Config{Operator: nobody{}}}
+	o := &offers{config: &Config{Operator: nobody{}, Log: zerolog.Nop()}, counted: func(error) {}}
 	one, busy := &worker{}, &worker{}
 	busy.calls.Store(1)
 	begin := time.Now()
-	s.reloads.retired = []retired{{server: one, since: begin}, {server: busy, since: begin}}
+	o.retired = []retired{{server: one, since: begin}, {server: busy, since: begin}}
 	sweep := func(after time.Duration, wantOne, wantBusy int64) {
 		t.Helper()
-		s.sweep(begin.Add(after))
-		s.reloads.closing.Wait()
+		o.sweep(begin.Add(after))
+		o.closing.Wait()
 		if one.closed.Load() != wantOne || busy.closed.Load() != wantBusy {
 			t.Errorf("after %v they were closed %d and %d times, want %d and %d", after, one.closed.Load(), busy.closed.Load(), wantOne, wantBusy)
 		}
@@ -43,19 +43,19 @@ func TestSweep(t *testing.T) {
 	sweep(2*quiet-time.Second, 1, 0) // it was busy until a moment ago
 	sweep(2*quiet, 1, 1)
 	sweep(3*quiet, 1, 1)
-	if len(s.reloads.retired) > 0 {
-		t.Errorf("%d are left", len(s.reloads.retired))
+	if len(o.retired) > 0 {
+		t.Errorf("%d are left", len(o.retired))
 	}
 
 	// A shutdown closes what is left, and there are no more reloads.
 	last := &worker{}
 	last.calls.Store(1)
-	s.reloads.retired = []retired{{server: last, since: begin}}
-	if err := s.closeTools(); err == nil || last.closed.Load() != 1 {
-		t.Errorf("closeTools() = %v, and the last was closed %d times", err, last.closed.Load())
+	o.retired = []retired{{server: last, since: begin}}
+	if err := o.close(); err == nil || last.closed.Load() != 1 {
+		t.Errorf("close() = %v, and the last was closed %d times", err, last.closed.Load())
 	}
-	if err := s.Reload(); err == nil {
-		t.Error("Reload() = nil after the shutdown")
+	if _, err := o.reload(); err == nil {
+		t.Error("reload() = nil after the shutdown")
 	}
 }
 
@@ -84,11 +84,11 @@ func TestReloadOfKeysDoesNotWait(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	s.reloads.mu.Lock() // as a reload that hangs does
+	s.tools.mu.Lock() // as a reload that hangs does
 	ended := make(chan error, 1)
 	go func() { ended <- s.Reload() }()
 	<-keys.reread
-	s.reloads.mu.Unlock()
+	s.tools.mu.Unlock()
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}

@@ -8,7 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"a2a-server/a2a"
+	"github.com/rs/zerolog"
+
 	"a2a-server/internal/httpd"
 	"a2a-server/store"
 	"a2a-server/task/engine"
@@ -57,13 +58,13 @@ func (s *Server) Run(ctx context.Context) error {
 		}
 	}()
 	defer s.end()
-	defer s.catalog.Close()
+	defer s.tools.catalog.Close()
 	if s.parts.Background != nil {
 		watching.Go(func() { s.parts.Background(ctx) })
 	}
-	if s.late {
+	if s.tools.late {
 		first := s.tools.Load()
-		watching.Go(func() { s.listLate(first) }) //nolint:contextcheck // a shutdown closes the tools, which ends it
+		watching.Go(func() { s.tools.listLate(first) }) //nolint:contextcheck // a shutdown closes the tools, which ends it
 	}
 	watching.Go(func() { s.sweepEnded(ctx) })
 	watching.Go(func() { s.warnUnreached(ctx) })
@@ -84,7 +85,9 @@ func (s *Server) Run(ctx context.Context) error {
 	go func() { r.engineEnded <- s.engine.Run(working) }()
 	r.pushEnded = s.deliver(delivering)
 	r.start(ctx, requests)
-	s.startTools()
+	if err := s.tools.start(); err != nil {
+		s.log.Warn().Err(err).Msg("not all of the tools were started")
+	}
 	why := r.wait(ctx)
 	if why == nil {
 		s.log.Info().Msg("shutting down")
@@ -111,15 +114,6 @@ func (s *Server) sweepEnded(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 		case <-time.After(time.Hour):
-		}
-	}
-}
-
-// startTools starts what tools do in the background.
-func (s *Server) startTools() {
-	if start := s.tools.Load().Start; start != nil {
-		if err := start(); err != nil {
-			s.log.Warn().Err(err).Msg("not all of the tools were started")
 		}
 	}
 }
@@ -191,7 +185,7 @@ func (r *running) wait(ctx context.Context) error {
 		case <-remind:
 			r.warnOpen()
 		case now := <-look.C:
-			r.sweep(now)
+			r.tools.sweep(now)
 			if err := r.store.err(); err != nil {
 				return err
 			}
@@ -217,12 +211,12 @@ func addressText(a net.Addr) string {
 
 // announce logs that the server is listening, with the warnings for its operator.
 func (s *Server) announce() {
-	planner := map[bool]string{true: "direct", false: "llm"}[s.direct]
+	planner := map[bool]string{true: "direct", false: "llm"}[s.tools.direct]
 	if p := s.given.Planner; p != nil {
 		planner = fmt.Sprintf("%T", p)
 	}
 	s.log.Info().Str("address", addressText(s.Addr())).Str("grpc", addressText(s.GRPCAddr())).Str("metrics", addressText(s.MetricsAddr())).Str("url", s.url).Str("data", s.settings.Data).Str("store", s.settings.Store).
-		Str("planner", planner).Str("tools", s.toolNames()).Str("tools_for_some", s.reservedTools()).Str("version", Version()).Msg("listening")
+		Str("planner", planner).Str("tools", s.tools.known()).Str("tools_for_some", s.tools.reserved()).Str("version", version()).Msg("listening")
 	if l := s.settings.Limits; s.limits.Connections < l.Connections || s.limits.Streams < l.Streams {
 		s.log.Warn().Int("connections", s.limits.Connections).Int("streams", s.limits.Streams).Int("open_files", s.limits.Files).
 			Msg("limits.connections or limits.streams are lowered: raise the limit of open files (ulimit -n), or set limits that fit")
@@ -295,7 +289,7 @@ func (r *running) shutdown(ctx context.Context) error {
 	drained, silent := make(chan error, 1), make(chan struct{})
 	// After the grace period the engine's waits are bounded, except for the disk.
 	const slack = engine.LastWords + 10*time.Second
-	return r.steps(ctx, []step{
+	return runSteps(ctx, r.log, []step{
 		{"unready", time.Second, func(context.Context) error {
 			r.health.Enter(httpd.Draining)
 			return nil
@@ -317,7 +311,7 @@ func (r *running) shutdown(ctx context.Context) error {
 			return r.port.Close()
 		}},
 		{"end streams", 15 * time.Second, func(context.Context) error {
-			r.endRequests(a2a.ErrShutdown)
+			r.endRequests(httpd.ErrStopping)
 			r.grpc.rpc.EndCalls()
 			err := <-drained
 			<-silent
@@ -340,7 +334,7 @@ func (r *running) shutdown(ctx context.Context) error {
 				return ctx.Err()
 			}
 		}},
-		{"close the tools", 10 * time.Second, func(context.Context) error { return r.closeTools() }},
+		{"close the tools", 10 * time.Second, func(context.Context) error { return r.tools.close() }},
 		{"close the store", 30 * time.Second, func(context.Context) error { return r.store.close() }},
 	})
 }
@@ -352,9 +346,9 @@ type step struct {
 	do    func(ctx context.Context) error
 }
 
-// steps runs the steps in order, even if an earlier step failed, each for at most its limit. A
+// runSteps runs the steps in order, even if an earlier step failed, each for at most its limit. A
 // step that takes longer is abandoned; it ends with the process.
-func (s *Server) steps(ctx context.Context, all []step) error {
+func runSteps(ctx context.Context, log zerolog.Logger, all []step) error {
 	var errs []error
 	for _, step := range all {
 		start := time.Now()
@@ -362,10 +356,10 @@ func (s *Server) steps(ctx context.Context, all []step) error {
 		took := time.Since(start)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("shut down: %s: %w", step.name, err))
-			s.log.Error().Err(err).Str("step", step.name).Dur("took_ms", took).Msg("shutdown step failed")
+			log.Error().Err(err).Str("step", step.name).Dur("took_ms", took).Msg("shutdown step failed")
 			continue
 		}
-		s.log.Info().Str("step", step.name).Dur("took_ms", took).Msg("shutdown step done")
+		log.Info().Str("step", step.name).Dur("took_ms", took).Msg("shutdown step done")
 	}
 	return errors.Join(errs...)
 }

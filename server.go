@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,22 +16,19 @@ import (
 	"github.com/rs/zerolog"
 
 	"a2a-server/a2a"
-	"a2a-server/a2a/operation"
 	"a2a-server/approval/dialect"
 	"a2a-server/auth"
 	"a2a-server/auth/apikey"
 	"a2a-server/auth/directory"
 	"a2a-server/auth/peer"
-	"a2a-server/internal/catalog"
 	"a2a-server/internal/httpd"
 	"a2a-server/internal/keyring"
 	"a2a-server/internal/limits"
-	"a2a-server/task"
 	"a2a-server/task/engine"
 	"a2a-server/task/inbox/api"
 	"a2a-server/task/inbox/web/signin"
 	"a2a-server/task/notify"
-	"a2a-server/task/planner/direct"
+	"a2a-server/task/push"
 	"a2a-server/tool/searchtool"
 )
 
@@ -46,8 +42,6 @@ type Server struct {
 	Authentication
 	store     *backend
 	persons   *directory.Directory
-	planner   task.Planner
-	direct    bool // the planner reads messages as direct does
 	keys      *keyring.Keyring
 	engine    *engine.Engine
 	admin     sidePort // the admin socket
@@ -55,10 +49,7 @@ type Server struct {
 	signin    *signin.SignIn // nil: there are no pages
 	push      *pushes        // nil: no push notifications
 	notify    *pumping
-	tools     current // that are in force, with gates
-	reloads   reloads
-	catalog   *catalog.Catalog                 // the skills of the card
-	late      bool                             // a server of tools has not listed them yet
+	tools     offers
 	addresses atomic.Pointer[[]netip.AddrPort] // of the ports, for tools that must not reach them
 	port      *httpd.Port                      // nil: NoListen
 	grpc      grpcPort
@@ -80,89 +71,42 @@ type Server struct {
 // New opens the store and the port. The error lists all problems with the operator's
 // configuration; an error that wraps [ErrConfig] means that the configuration does not fit its
 // environment; all other errors come from the machine. Nothing stays open after an error.
-func New(c Config) (_ *Server, err error) {
+func New(c Config) (*Server, error) {
 	c.complete()
 	s := &Server{settings: c.Settings, given: c, log: c.Log, ended: make(chan struct{})}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, s.release())
+	s.tools.config = &s.given
+	for _, open := range []func() error{
+		s.takeParts, s.openTools, s.openData, s.makeEngine, s.makeSenders, s.openAdmin, s.openPorts, s.checkDemo, s.serveProtocol,
+	} {
+		if err := open(); err != nil {
+			return nil, errors.Join(err, s.release())
 		}
-	}()
-	if s.parts, err = c.Operator.Parts(&s.given, s.own); err != nil {
-		return nil, err
-	}
-	s.Authentication = s.parts.Authentication
-	warn(s.log, s.parts.Warnings)
-	if _, err = s.given.card(true); err != nil {
-		return nil, err
-	}
-	if s.push, err = s.given.pushes(s.own); err != nil {
-		return nil, err
-	}
-	s.plan()
-	if s.limits = limits.Derive((*limits.Configured)(&c.Settings.Limits), s.Authenticator != nil, limits.OfProcess()); c.Inside.Limits != nil {
-		c.Inside.Limits(&s.limits)
-	}
-	if err := s.makeOffer(); err != nil {
-		return nil, err
-	}
-	if err := s.openData(); err != nil {
-		return nil, err
-	}
-	if err := s.makeEngine(); err != nil {
-		return nil, err
-	}
-	s.openPush()
-	s.notify = newPumping(notify.Config{Store: s.store.handle, Log: s.log, Now: c.Now, CrashPoint: c.CrashPoint}, c.Settings, s.tools.Load().Routes)
-	s.makeAPI()
-	if err := s.openAdmin(); err != nil {
-		return nil, err
-	}
-	if err := s.openPorts(); err != nil {
-		return nil, err
-	}
-	if err := s.checkDemo(); err != nil {
-		return nil, err
-	}
-	s.url = s.baseURL(s.Addr())
-	if err := s.serveProtocol(); err != nil {
-		return nil, err
 	}
 	return s, nil
 }
 
-// plan chooses the planner: the program's, the operator's, or the direct planner.
-func (s *Server) plan() {
-	switch {
-	case s.given.Planner != nil:
-		s.planner = s.given.Planner
-	case s.parts.Planner != nil:
-		s.planner = s.parts.Planner
-	default:
-		s.planner, s.direct = direct.New(direct.Config{Approval: s.tools.always}), true
-	}
-}
-
-// makeOffer makes the tools and gates, and lists them for the card.
-func (s *Server) makeOffer() error {
-	made, err := s.given.Operator.Offer()
-	if err != nil {
+// takeParts takes the parts of the operator, checks card and push notifications, and derives the limits.
+func (s *Server) takeParts() (err error) {
+	if s.parts, err = s.given.Operator.Parts(&s.given, s.own); err != nil {
 		return err
 	}
-	warn(s.log, made.Warnings)
-	first := &offer{made, s.given.tools(made, s.direct)}
-	if made.InForce != nil {
-		made.InForce()
-	}
-	s.tools.Store(first)
-	listed, warnings, late, err := s.list(first, catalog.StartTime)
-	warn(s.log, warnings)
-	if err != nil {
+	s.Authentication = s.parts.Authentication
+	warn(s.log, s.parts.Warnings)
+	if _, err = s.given.card(true); err != nil {
 		return err
 	}
-	s.catalog, s.late = catalog.NewCatalog(first.Tools, listed, s.log), late
+	if s.push, err = newPushes(s.settings, s.own); err != nil {
+		return err
+	}
+	s.limits = limits.Derive((*limits.Configured)(&s.settings.Limits), s.Authenticator != nil, limits.OfProcess())
+	if s.given.Inside.Limits != nil {
+		s.given.Inside.Limits(&s.limits)
+	}
 	return nil
 }
+
+// openTools chooses the planner, and makes the tools and gates.
+func (s *Server) openTools() error { return s.tools.open(s.parts.Planner) }
 
 // openData opens the store, whose commits are measured, and the server's own keys.
 func (s *Server) openData() (err error) {
@@ -196,17 +140,37 @@ func (s *Server) makeEngine() (err error) {
 		c.Presenter = dialect.New(dialect.Config{Keywords: s.settings.Keywords})
 	}
 	config := engine.Config{
-		Store: s.store.handle, Tools: offered.Registry, Planner: s.planner, Policy: offered.Tools.Policy, Presenter: c.Presenter,
+		Store: s.store.handle, Tools: offered.Registry, Planner: s.tools.planner, Policy: offered.Tools.Policy, Presenter: c.Presenter,
 		Memory: c.Memory, Rank: searchtool.Rank, Hooks: c.Hooks, AfterHooks: c.AfterHooks, ErrorHooks: c.ErrorHooks, Decider: c.Decider, ToolDeciders: c.ToolDeciders, ProviderErrorFails: s.settings.ProviderError == FailCall,
 		Agent: s.settings.Agent.Name, DelegatedDecisions: s.Delegated, People: s.People, HoldSiblings: s.settings.HoldSiblings, NoIdempotency: !s.settings.Idempotency, WholeText: s.settings.Streams.WholeText,
 		Limits: s.limits.Engine, Answers: s.limits.Answers, Page: s.limits.Page, Observers: s.monitor.observers(), Accepted: s.persons.Remember, Current: s.current, Log: c.Log, Now: c.Now, Host: c.Host, CrashPoint: c.CrashPoint,
 		Routes: taskRoutes(offered.Routes),
 	}
 	if s.push != nil {
-		config.Push = s.sealer()
+		config.Push = s.keys.Sealer(keyring.PushSecrets)
 	}
 	s.engine, err = engine.New(config)
 	return err
+}
+
+// makeSenders makes the senders of push notifications and of messages to people, and the approvals API, which lists
+// both.
+func (s *Server) makeSenders() error {
+	c := &s.given
+	s.push.open(push.Config{
+		Store: s.store.handle, Secrets: s.keys.Sealer(keyring.PushSecrets), Unshared: s.Authenticator == nil, View: s.engine.ViewAt,
+		Log: s.log, Now: c.Now, CrashPoint: c.CrashPoint,
+	}, s.keys.Signer(keyring.PushTokens))
+	s.notify = newPumping(notify.Config{Store: s.store.handle, Log: s.log, Now: c.Now, CrashPoint: c.CrashPoint}, s.settings, s.tools.Load().Routes)
+	s.tools.keys, s.tools.counted, s.tools.replace = s.keys, s.monitor.metrics.Reloaded, func(o *offer) {
+		s.notify.SetRoutes(o.Routes) // first: the rows of a new route find it
+		s.engine.Reload(o.Registry, o.Tools.Policy, taskRoutes(o.Routes))
+	}
+	s.approvals = api.New(api.Config{
+		Engine: s.engine, Webhooks: s.webhooks, Notifications: s.notify.list, Revoked: s.revoked, Incarnation: s.store.incarnation,
+		Agent: s.settings.Agent.Name, Version: version(), Log: s.log,
+	})
+	return nil
 }
 
 // openPorts opens the ports.
@@ -236,19 +200,20 @@ func (s *Server) openPorts() error {
 
 // serveProtocol makes the HTTP server with all its routes.
 func (s *Server) serveProtocol() error {
+	s.url = s.baseURL(s.Addr())
 	guard := guardOf(s.settings, s.Addr())
 	bounds := &s.limits
-	card, err := s.given.card(s.direct)
+	card, err := s.given.card(s.tools.direct)
 	if err != nil {
 		return err
 	}
 	card.GRPC, card.Security = s.cardGRPC(), s.Schemes
-	protocol, err := a2a.New(operation.Config{
+	protocol, err := a2a.New(a2a.Config{
 		Engine: s.engine, Incarnation: s.store.incarnation, Authenticator: s.Authenticator,
 		Card: card, CardKeys: s.cardKeys(),
-		Skills:         s.catalog.List,
-		SkillsOf:       s.catalog.ListOf,
-		Push:           s.offered(),
+		Skills:         s.tools.catalog.List,
+		SkillsOf:       s.tools.catalog.ListOf,
+		Push:           s.push.offered(),
 		Health:         "/readyz",
 		Pages:          s.pagesPath(),
 		StrictVersions: s.settings.Versions.Strict, OnlyV1: !s.settings.Versions.V03,
@@ -264,13 +229,15 @@ func (s *Server) serveProtocol() error {
 	s.health.Progress = s.progress
 	s.health.Proxied = s.settings.Proxied() != ""
 	s.health.Details = s.details
-	_, s.streams = protocol.Requests()
-	routes := s.routes(protocol, s.approvalsAPI(protocol, guard), s.pages(protocol, guard), probeGuard(guard, s.Addr()))
+	requests, streams := protocol.Requests()
+	s.streams = streams
+	approvals := api.Handler(s.approvals, s.door(requests, guard, streams))
+	routes := s.routes(protocol, approvals, s.pages(requests, streams, guard), probeGuard(guard, s.Addr()))
 	s.mounted = httpd.NewMounted(routes, func(w http.ResponseWriter, r *http.Request) {
 		protocol.Refuse(w, r, http.StatusServiceUnavailable, "the server is not running: try again later")
 	})
 	s.web = s.newServer(routes)
-	s.makeGRPC(protocol)
+	s.grpc.rpc = protocol.GRPC(s.grpcConfig())
 	return nil
 }
 
@@ -295,6 +262,18 @@ func (s *Server) Addr() net.Addr { return s.port.Addr() }
 
 // MetricsAddr returns the address of the metrics, or nil if there is no port for them.
 func (s *Server) MetricsAddr() net.Addr { return s.monitor.port.Addr() }
+
+// Reload reads the file of API keys and then the operator's configuration again. The keys take effect as
+// soon as they are read, even if the configuration has errors, so that a revoked key ends.
+// Tools, secrets, gates and routes, and the files of TLS, take effect at once; other keys of the
+// configuration that have changed need a restart, and the log names them. Calls that run keep
+// their tools; tasks that wait for a decision about a tool with another definition are asked
+// again. If the file of keys or the configuration has an error, the tools stay as they are,
+// and the error describes it.
+func (s *Server) Reload() error {
+	_, err := s.tools.reload()
+	return err
+}
 
 // Approvals returns the API that lists and decides approvals, for people and programs other
 // than the A2A client.
@@ -322,28 +301,14 @@ func (s *Server) Close() error {
 // release closes everything that New has opened, for a Server that was never run.
 func (s *Server) release() error {
 	var errs []error
-	if s.catalog != nil {
-		s.catalog.Close()
+	if s.tools.catalog != nil {
+		s.tools.catalog.Close()
 	}
-	errs = append(errs, s.port.Close(), s.grpc.port.Close(), s.monitor.port.close(context.Background()), s.admin.close(context.Background()), s.closeTools())
+	errs = append(errs, s.port.Close(), s.grpc.port.Close(), s.monitor.port.close(context.Background()), s.admin.close(context.Background()), s.tools.close())
 	if s.store != nil {
 		errs = append(errs, s.store.close())
 	}
 	return errors.Join(errs...)
-}
-
-// toolNames returns the names of the tools that every caller may use, for the log.
-func (s *Server) toolNames() string {
-	var names []string
-	for _, k := range s.catalog.Known() {
-		names = append(names, k.ID)
-	}
-	return strings.Join(names, " ")
-}
-
-// reservedTools returns the names of the entries whose tools only some may use, for the log.
-func (s *Server) reservedTools() string {
-	return strings.Join(s.tools.Load().Reserved, " ")
 }
 
 // cardKeys returns the keys that sign the agent card; nil: it is not signed.

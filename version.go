@@ -20,8 +20,8 @@ type Build struct {
 	Date    string `json:"date,omitempty"`   // of the commit (RFC 3339, UTC)
 }
 
-// Version returns the version of this program, as in [Build].
-func Version() string { return ThisBuild().Version }
+// version returns the version of this program, as in [Build].
+func version() string { return ThisBuild().Version }
 
 // ThisBuild returns the Build of this program.
 func ThisBuild() Build {

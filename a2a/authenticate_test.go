@@ -12,8 +12,8 @@ import (
 	"github.com/rs/zerolog"
 
 	"a2a-server/a2a"
-	"a2a-server/a2a/operation"
 	"a2a-server/auth"
+	"a2a-server/internal/httpd"
 	"a2a-server/task/engine"
 )
 
@@ -41,7 +41,7 @@ func TestPrincipalErrors(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var seen *auth.Credentials
-			s := startWireServer(t, zerolog.Nop(), func(_ *engine.Config, config *operation.Config) {
+			s := startWireServer(t, zerolog.Nop(), func(_ *engine.Config, config *a2a.Config) {
 				config.Authenticator = auth.Func(func(_ context.Context, given *auth.Credentials) (auth.Principal, error) {
 					seen = given
 					return c.by, c.err
@@ -68,7 +68,7 @@ func TestCutOffByShutdown(t *testing.T) {
 	t.Parallel()
 	s := startWireServer(t, zerolog.Nop(), usual)
 	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(a2a.ErrShutdown)
+	cancel(httpd.ErrStopping)
 	for _, path := range []string{"/tasks", "/tasks/01a202f1-8160-7c8e-a9c2-57d35242287e"} {
 		w := record(s.handler, newRequest(t, http.MethodGet, path, "").WithContext(ctx))
 		if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" {
@@ -83,7 +83,7 @@ func TestLogOfUncheckedCredentialsIsBounded(t *testing.T) {
 	t.Parallel()
 	var text bytes.Buffer
 	clock := time.Unix(1_700_000_000, 0)
-	s := startWireServer(t, zerolog.Nop(), func(_ *engine.Config, c *operation.Config) {
+	s := startWireServer(t, zerolog.Nop(), func(_ *engine.Config, c *a2a.Config) {
 		c.Log, c.Now = zerolog.New(&text).Level(zerolog.InfoLevel), func() time.Time { return clock }
 		c.Authenticator = auth.Func(func(context.Context, *auth.Credentials) (auth.Principal, error) {
 			return auth.Principal{}, errors.New("the issuer is down")

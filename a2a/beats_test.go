@@ -19,7 +19,6 @@ import (
 	"github.com/rs/zerolog"
 
 	"a2a-server/a2a"
-	"a2a-server/a2a/operation"
 	"a2a-server/approval"
 	"a2a-server/auth"
 	"a2a-server/internal/httpd"
@@ -58,7 +57,7 @@ func startBeating(t *testing.T, changes ...wireChange) *beating {
 		functiontool.Must(functiontool.New(functiontool.Config{Name: "deploy", RequireApproval: true}, sleeps)),
 	}
 	b := &beating{t: t, pipes: &pipes{make(chan net.Conn), make(chan struct{})}, auth: telling{&switched{by: leaseholder}}}
-	b.wireServer = startWireServer(t, zerolog.Nop(), append([]wireChange{usual, func(e *engine.Config, c *operation.Config) {
+	b.wireServer = startWireServer(t, zerolog.Nop(), append([]wireChange{usual, func(e *engine.Config, c *a2a.Config) {
 		e.Tools, c.Card.URL, c.Authenticator = tool.NewRegistry(tool.NewToolset("test", tools...)), "http://test", b.auth
 	}}, changes...)...)
 	base, shutdown := context.WithCancelCause(t.Context())
@@ -239,7 +238,7 @@ func (s *sent) truncated(over string) bool {
 func TestWaitingSendEnds(t *testing.T) {
 	t.Parallel()
 	revoke := func(b *beating) { b.auth.tell(auth.Principal{}, &auth.Error{Code: "invalid_token"}) }
-	shutdown := func(b *beating) { b.shutdown(a2a.ErrShutdown) }
+	shutdown := func(b *beating) { b.shutdown(httpd.ErrStopping) }
 	stop := func(b *beating) { b.stop() }
 	for name, c := range map[string]struct {
 		after  time.Duration
@@ -310,7 +309,7 @@ func TestDecisionAfterTheTokenHasEnded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b := startBeating(t, func(e *engine.Config, _ *operation.Config) { e.Policy = policy })
+		b := startBeating(t, func(e *engine.Config, _ *a2a.Config) { e.Policy = policy })
 		token := func() {
 			by := leaseholder
 			by.Expires = time.Now().Add(time.Hour)
@@ -360,7 +359,7 @@ func (s *torn) Read(ctx context.Context, scope store.Scope, id store.TaskID, fro
 func TestWaitingSendFails(t *testing.T) {
 	t.Parallel()
 	inBubbles(t, func(t *testing.T, s send) {
-		b := startBeating(t, func(e *engine.Config, _ *operation.Config) { e.Store = &torn{e.Store, time.Now().Add(9 * time.Second)} })
+		b := startBeating(t, func(e *engine.Config, _ *a2a.Config) { e.Store = &torn{e.Store, time.Now().Add(9 * time.Second)} })
 		go b.do(s, "/nap seconds=10")
 		synctest.Wait()
 		got := b.do(s, "/nap seconds=10") // the same message reads the log
@@ -383,7 +382,7 @@ func TestWaitingSendFails(t *testing.T) {
 func TestUnreadBeatsEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := startBeating(t, func(_ *engine.Config, c *operation.Config) { c.Waiting = 1 })
+		b := startBeating(t, func(_ *engine.Config, c *a2a.Config) { c.Waiting = 1 })
 		s := waitingSends()["HTTP+JSON over HTTP/1.1"]
 		conn, _ := b.dial(t.Context(), "", "")
 		defer conn.Close()
@@ -445,7 +444,7 @@ func TestStreamBeats(t *testing.T) {
 func TestSendWithoutPlaceIsNotAnsweredWithARunningTask(t *testing.T) {
 	t.Parallel()
 	inBubbles(t, func(t *testing.T, s send) {
-		b := startBeating(t, func(_ *engine.Config, c *operation.Config) { c.Waiting = 1 })
+		b := startBeating(t, func(_ *engine.Config, c *a2a.Config) { c.Waiting = 1 })
 		question, decision := s, s
 		question.body = strings.Replace(s.body, `"m"`, `"q"`, 1)
 		asked := b.do(question, "/deploy seconds=30")

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"a2a-server/a2a/operation"
+	"a2a-server/a2a"
 	"a2a-server/task/engine"
 )
 
@@ -20,7 +20,7 @@ func TestHalfSentBodiesAreBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		// One caller may hold a quarter of it: one request, but for what is free.
-		r := startRoomy(t, func(_ *engine.Config, c *operation.Config) { c.MaxBody, c.Bodies = 1<<20, 4<<20 })
+		r := startRoomy(t, func(_ *engine.Config, c *a2a.Config) { c.MaxBody, c.Bodies = 1<<20, 4<<20 })
 		message := func(id string, size int) string {
 			head, tail := `{"message":{"messageId":"`+id+`","role":"ROLE_USER","parts":[{"text":"/pour n=1 size=1"}],"metadata":{"x":"`, `"}}}`
 			return head + strings.Repeat("x", size-len(head)-len(tail)) + tail

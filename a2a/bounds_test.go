@@ -9,7 +9,7 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"a2a-server/a2a/operation"
+	"a2a-server/a2a"
 )
 
 // maxErrorAnswer is what no error is larger than.
@@ -57,7 +57,7 @@ func members(n int) string {
 // the request is that it is about.
 func TestAnswersToHostileMessagesAreSmall(t *testing.T) {
 	t.Parallel()
-	url := start(t, func(c *operation.Config) { c.MaxBody = 8 << 20; c.Log = zerolog.Nop() }).URL
+	url := start(t, func(c *a2a.Config) { c.MaxBody = 8 << 20; c.Log = zerolog.Nop() }).URL
 	task := parked(t, url)
 	for name, message := range hostileMessages() {
 		for way, send := range map[string]func(string) (int, string){
@@ -92,7 +92,7 @@ func TestAnswersToHostileMessagesAreSmall(t *testing.T) {
 // the first one too many, or how many there are, and not each of them.
 func TestPartsAreCountedFirst(t *testing.T) {
 	t.Parallel()
-	url := start(t, func(c *operation.Config) { c.MaxBody = 8 << 20; c.Log = zerolog.Nop() }).URL
+	url := start(t, func(c *a2a.Config) { c.MaxBody = 8 << 20; c.Log = zerolog.Nop() }).URL
 	messages := hostileMessages()
 	for name, want := range map[string]string{
 		"parts":              "more than 65536 values",
@@ -114,7 +114,7 @@ func TestPartsAreCountedFirst(t *testing.T) {
 // parameter is.
 func TestJSONRPCErrorsAreSmall(t *testing.T) {
 	t.Parallel()
-	url := start(t, func(c *operation.Config) { c.MaxBody = 8 << 20; c.Log = zerolog.Nop() }).URL
+	url := start(t, func(c *a2a.Config) { c.MaxBody = 8 << 20; c.Log = zerolog.Nop() }).URL
 	huge := strings.Repeat("<", 500_000)
 	id := `"` + strings.Repeat("x", 1022) + `"`
 	for name, tc := range map[string]struct{ body, want string }{
@@ -145,7 +145,7 @@ func TestJSONRPCErrorsAreSmall(t *testing.T) {
 // A query and a header are repeated in part, too.
 func TestRESTErrorsAreSmall(t *testing.T) {
 	t.Parallel()
-	url := start(t, func(c *operation.Config) { c.Log = zerolog.Nop() }).URL
+	url := start(t, func(c *a2a.Config) { c.Log = zerolog.Nop() }).URL
 	huge := strings.Repeat("%E2%80%AE", 5000)
 	for _, path := range []string{"/tasks?status=" + huge, "/tasks?pageSize=" + huge, "/tasks?includeArtifacts=" + huge, "/tasks?statusTimestampAfter=" + huge, "/tasks/" + huge, "/tasks?A2A-Version=" + huge} {
 		got := get(t, url+path)
@@ -162,7 +162,7 @@ func TestRESTErrorsAreSmall(t *testing.T) {
 func TestLogIsShort(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
-	srv := start(t, func(c *operation.Config) { c.Log = zerolog.New(&log) })
+	srv := start(t, func(c *a2a.Config) { c.Log = zerolog.New(&log) })
 	r := newRequest(t, http.MethodGet, srv.URL+"/tasks/"+strings.Repeat("%C2%9B%E2%80%AE", 2000), "")
 	do(t, r)
 	r.Method = strings.Repeat("M", 30_000)

@@ -17,7 +17,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/testing/protocmp"
 
-	"a2a-server/a2a/operation"
+	"a2a-server/a2a"
 	"a2a-server/internal/strictjson"
 	"a2a-server/task"
 	"a2a-server/task/engine"
@@ -29,7 +29,7 @@ var randomMessages = flag.Int("a2a.messages", 3000, "how many random messages Te
 // protojson decodes, with the ids of its task, in the canonical form, and without unknown members.
 func TestMessagesAreCanonical(t *testing.T) {
 	t.Parallel()
-	s := startWireServer(t, zerolog.Nop(), func(e *engine.Config, c *operation.Config) {
+	s := startWireServer(t, zerolog.Nop(), func(e *engine.Config, c *a2a.Config) {
 		e.Planner = plan(func() (*task.Step, error) { return &task.Step{End: &task.End{State: sdk.TaskStateCompleted}}, nil })
 		c.Card.InputModes = []string{"*/*"}
 	})

@@ -11,7 +11,6 @@ import (
 
 	"a2a-server/a2a"
 	"a2a-server/a2a/agentcard"
-	"a2a-server/a2a/operation"
 	"a2a-server/auth"
 	"a2a-server/task/engine"
 )
@@ -21,7 +20,7 @@ import (
 // protobuf has.
 func TestExtendedCardOverGRPC(t *testing.T) {
 	t.Parallel()
-	w := startWireServer(t, zerolog.Nop(), func(_ *engine.Config, c *operation.Config) {
+	w := startWireServer(t, zerolog.Nop(), func(_ *engine.Config, c *a2a.Config) {
 		c.Card.URL, c.Guard.Hosts = "", []string{"agent.example"}
 		c.Authenticator = auth.Func(callerOf)
 		c.Card.Security, c.Card.SecurityForm = everyScheme(), agentcard.SecurityGo

@@ -29,7 +29,7 @@ import (
 
 	"a2a-server/a2a"
 	"a2a-server/a2a/agentcard"
-	"a2a-server/a2a/operation"
+	"a2a-server/a2a/internal/card"
 	"a2a-server/auth"
 	"a2a-server/internal/keyring"
 	"a2a-server/task/engine"
@@ -56,7 +56,7 @@ type signingWorld struct {
 func newSigningWorld(t *testing.T, changes ...wireChange) *signingWorld {
 	t.Helper()
 	w := &signingWorld{folder: filepath.Join(t.TempDir(), "keys")}
-	sign := func(_ *engine.Config, c *operation.Config) {
+	sign := func(_ *engine.Config, c *a2a.Config) {
 		var err error
 		if w.keys, err = keyring.Open(keyring.Config{Folder: w.folder, Now: c.Now}); err != nil {
 			t.Fatal(err)
@@ -113,28 +113,28 @@ func payloads(t *testing.T, card []byte) (spec, short []byte) {
 
 // wantSigned checks the signatures of a served card with the keys that the server publishes,
 // and returns them.
-func (w *signingWorld) wantSigned(t *testing.T, card []byte) []sdk.AgentCardSignature {
+func (w *signingWorld) wantSigned(t *testing.T, served []byte) []sdk.AgentCardSignature {
 	t.Helper()
-	var served struct {
+	var parsed struct {
 		Signatures []sdk.AgentCardSignature `json:"signatures"`
 	}
-	if err := json.Unmarshal(card, &served); err != nil {
+	if err := json.Unmarshal(served, &parsed); err != nil {
 		t.Fatal(err)
 	}
-	published := w.get(t, agentcard.KeysPath, "")
+	published := w.get(t, card.KeysPath, "")
 	var keys jose.JSONWebKeySet
 	if err := json.Unmarshal(published.Body.Bytes(), &keys); err != nil || published.Code != http.StatusOK {
 		t.Fatalf("the keys: %d %s, %v", published.Code, published.Body, err)
 	}
-	spec, short := payloads(t, card)
+	spec, short := payloads(t, served)
 	want := [][]byte{short}
 	if !bytes.Equal(spec, short) {
 		want = append(want, spec)
 	}
-	if len(served.Signatures) != len(want) {
-		t.Fatalf("the card has %d signatures, want %d: %s", len(served.Signatures), len(want), card)
+	if len(parsed.Signatures) != len(want) {
+		t.Fatalf("the card has %d signatures, want %d: %s", len(parsed.Signatures), len(want), served)
 	}
-	for i, sig := range served.Signatures {
+	for i, sig := range parsed.Signatures {
 		jws, err := jose.ParseDetached(sig.Protected+".."+sig.Signature, want[i], []jose.SignatureAlgorithm{jose.ES256})
 		if err != nil {
 			t.Fatal(err)
@@ -145,30 +145,30 @@ func (w *signingWorld) wantSigned(t *testing.T, card []byte) []sdk.AgentCardSign
 		} else if _, err := jws.Verify(found[0]); err != nil {
 			t.Errorf("signature %d: %v, for %s", i, err, want[i])
 		}
-		if head.ExtraHeaders["typ"] != "JOSE" || head.ExtraHeaders["jku"] != "https://agent.example/a2a"+agentcard.KeysPath || head.Algorithm != "ES256" {
+		if head.ExtraHeaders["typ"] != "JOSE" || head.ExtraHeaders["jku"] != "https://agent.example/a2a"+card.KeysPath || head.Algorithm != "ES256" {
 			t.Errorf("the protected header is %+v", head)
 		}
 	}
-	return served.Signatures
+	return parsed.Signatures
 }
 
 // The card and the extended card are signed, in every form in which they are served.
 func TestSignedCards(t *testing.T) {
 	t.Parallel()
-	for name, change := range map[string]func(*operation.Config){
-		"every scheme":       func(*operation.Config) {},
-		"no authentication":  func(c *operation.Config) { c.Authenticator, c.Card.Security = nil, nil },
-		"form of the Go SDK": func(c *operation.Config) { c.Card.SecurityForm = agentcard.SecurityGo },
-		"schemes left out":   func(c *operation.Config) { c.Card.SecurityForm = agentcard.SecurityOmit },
-		"only 1.0":           func(c *operation.Config) { c.OnlyV1 = true },
-		"awkward texts":      func(c *operation.Config) { c.Card.Name, c.Card.Description = "a\u2028b<&>", "\U0001F600 \"\\\u0001 é" },
-		"an extension": func(c *operation.Config) {
+	for name, change := range map[string]func(*a2a.Config){
+		"every scheme":       func(*a2a.Config) {},
+		"no authentication":  func(c *a2a.Config) { c.Authenticator, c.Card.Security = nil, nil },
+		"form of the Go SDK": func(c *a2a.Config) { c.Card.SecurityForm = agentcard.SecurityGo },
+		"schemes left out":   func(c *a2a.Config) { c.Card.SecurityForm = agentcard.SecurityOmit },
+		"only 1.0":           func(c *a2a.Config) { c.OnlyV1 = true },
+		"awkward texts":      func(c *a2a.Config) { c.Card.Name, c.Card.Description = "a\u2028b<&>", "\U0001F600 \"\\\u0001 é" },
+		"an extension": func(c *a2a.Config) {
 			c.Card.Extensions, c.Card.RequiredExtensions = []agentcard.Extension{{URI: "urn:x"}}, []string{"urn:x"}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newSigningWorld(t, func(_ *engine.Config, c *operation.Config) { change(c) })
+			w := newSigningWorld(t, func(_ *engine.Config, c *a2a.Config) { change(c) })
 			cards := map[string][]byte{
 				"union": w.get(t, "/.well-known/agent-card.json", "").Body.Bytes(),
 				"1.0":   w.get(t, "/.well-known/agent-card.json", "", "A2A-Version", "1.0").Body.Bytes(),
@@ -291,7 +291,7 @@ func TestSignedCardIsStable(t *testing.T) {
 	if again := w.get(t, path, ""); again.Header().Get("ETag") != tag {
 		t.Error("the card has another signature after many others were signed")
 	}
-	restarted := newSigningWorld(t, func(_ *engine.Config, c *operation.Config) {
+	restarted := newSigningWorld(t, func(_ *engine.Config, c *a2a.Config) {
 		keys, err := keyring.Open(keyring.Config{Folder: w.folder, Now: c.Now})
 		if err != nil {
 			t.Fatal(err)
@@ -320,7 +320,7 @@ func TestSignedCardIsStable(t *testing.T) {
 	if err := w.keys.Reload(); err != nil {
 		t.Fatal(err)
 	}
-	if keys := w.get(t, agentcard.KeysPath, "").Body.String(); strings.Count(keys, `"kid"`) != 1 {
+	if keys := w.get(t, card.KeysPath, "").Body.String(); strings.Count(keys, `"kid"`) != 1 {
 		t.Errorf("a day later the keys are %s", keys)
 	}
 	w.wantSigned(t, young.Body.Bytes())
@@ -329,7 +329,7 @@ func TestSignedCardIsStable(t *testing.T) {
 func TestUnsignedCards(t *testing.T) {
 	t.Parallel()
 	s := startWireServer(t, zerolog.Nop())
-	for path, want := range map[string]int{"/.well-known/agent-card.json": http.StatusOK, agentcard.KeysPath: http.StatusNotFound} {
+	for path, want := range map[string]int{"/.well-known/agent-card.json": http.StatusOK, card.KeysPath: http.StatusNotFound} {
 		if rec := s.ask(t, http.MethodGet, path, ""); rec.Code != want || strings.Contains(rec.Body.String(), "signatures") {
 			t.Errorf("GET %s: %d %s", path, rec.Code, rec.Body)
 		}
@@ -338,7 +338,7 @@ func TestUnsignedCards(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a2a.New(operation.Config{Engine: s.engine, CardKeys: keys.Signer(keyring.AgentCard)}); err == nil || !strings.Contains(err.Error(), "needs a URL") {
+	if _, err := a2a.New(a2a.Config{Engine: s.engine, CardKeys: keys.Signer(keyring.AgentCard)}); err == nil || !strings.Contains(err.Error(), "needs a URL") {
 		t.Errorf("without a URL: %v", err)
 	}
 }
@@ -347,7 +347,7 @@ func TestUnsignedCards(t *testing.T) {
 // The interfaces are in the order of preference, those of 1.0 first.
 func TestExtendedCardIsPrivate(t *testing.T) {
 	t.Parallel()
-	w := newSigningWorld(t, func(_ *engine.Config, c *operation.Config) { c.Card.GRPC = "agent.example:443" })
+	w := newSigningWorld(t, func(_ *engine.Config, c *a2a.Config) { c.Card.GRPC = "agent.example:443" })
 	got := w.get(t, "/extendedAgentCard", "acme|me|requester")
 	vary := strings.Join(got.Header()["Vary"], ", ")
 	if got.Header().Get("Cache-Control") != "private, no-cache" || !strings.Contains(vary, "Authorization") || !strings.Contains(vary, "X-API-Key") {

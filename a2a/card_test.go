@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"a2a-server/a2a/operation"
+	"a2a-server/a2a"
 	"a2a-server/internal/httpd"
 )
 
@@ -88,7 +88,7 @@ func TestCardHasTheURLOfItsClient(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			srv := start(t, func(c *operation.Config) {
+			srv := start(t, func(c *a2a.Config) {
 				c.Card.URL, c.Guard = tt.url, httpd.Guard{Hosts: tt.hosts, Proxies: tt.proxies}
 			})
 			r := newRequest(t, http.MethodGet, srv.URL+"/.well-known/agent-card.json", "")
@@ -133,7 +133,7 @@ func TestCardHasTheURLOfItsClient(t *testing.T) {
 // The ETag is of the card that its client gets: nobody keeps a card with another URL.
 func TestTagOfTheCardFollowsTheHost(t *testing.T) {
 	t.Parallel()
-	srv := start(t, func(c *operation.Config) {
+	srv := start(t, func(c *a2a.Config) {
 		c.Card.URL, c.Guard = "", httpd.Guard{Hosts: []string{"a.example", "b.example"}}
 	})
 	get := func(host, etag string) answer {
@@ -154,7 +154,7 @@ func TestTagOfTheCardFollowsTheHost(t *testing.T) {
 // zone is part of a URL only with its percent sign escaped.
 func TestCardBehindAnotherFormOfAnAddress(t *testing.T) {
 	t.Parallel()
-	srv := start(t, func(c *operation.Config) {
+	srv := start(t, func(c *a2a.Config) {
 		c.Card.URL = ""
 		c.Guard = httpd.Guard{Hosts: []string{"agent.example", "localhost"}, Proxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32"), netip.MustParsePrefix("fe80::/10")}}
 	})

@@ -11,9 +11,10 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"a2a-server/a2a/agentcard"
+	"a2a-server/a2a/internal/card"
+	"a2a-server/a2a/internal/operation"
+	v03 "a2a-server/a2a/internal/v03"
 	"a2a-server/a2a/internal/wire"
-	"a2a-server/a2a/operation"
 	"a2a-server/internal/httpd"
 )
 
@@ -21,13 +22,13 @@ import (
 // has the card gets 304 (§8.6). If no URL is configured, the card depends on how the
 // client reaches the server, and Vary tells caches so.
 func (s *Server) card(x echo.Context) error {
-	body, err := s.service.Cards.Public(agentcard.Form{BaseURL: s.service.BaseURL.Of(x.Request()), Union: s.service.Versions.WantsUnion(x.Request())})
+	body, err := s.service.Cards.Public(card.Form{BaseURL: s.service.Base.Of(x.Request()), Union: s.service.Versions.WantsUnion(x.Request())})
 	if err != nil {
 		return err
 	}
 	h := x.Response().Header()
-	s.service.BaseURL.Vary(h)
-	if !s.service.Config.OnlyV1 {
+	s.service.Base.Vary(h)
+	if !s.cfg.OnlyV1 {
 		h.Add("Vary", operation.VersionHeader)
 	}
 	modified, cache := s.made, "public, max-age=300"
@@ -54,10 +55,10 @@ func etag(body []byte) string {
 	return `"` + hex.EncodeToString(sum[:8]) + `"`
 }
 
-// KeysPath is where receivers find the keys of the tokens of notifications, below the base
+// keysPath is where receivers find the keys of the tokens of notifications, below the base
 // URL. A new key is there before it signs anything that arrives, but not in the caches of
 // receivers, which ask again for a key that they do not know.
-const KeysPath = "/.well-known/jwks.json"
+const keysPath = "/.well-known/jwks.json"
 
 // keySet returns a handler that serves public keys as a JWK Set (RFC 7517), without
 // authentication.
@@ -71,3 +72,6 @@ func keySet(keys func() ([]byte, error)) echo.HandlerFunc {
 		return nil
 	}
 }
+
+// OldTask returns a task, in the JSON of A2A 1.0, as the webhooks of A2A 0.3 get it.
+func OldTask(task []byte) ([]byte, error) { return v03.AppendTask(nil, task, v03.JSONRPC) }

@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rs/zerolog"
 
-	"a2a-server/a2a/operation"
+	"a2a-server/a2a"
 	"a2a-server/internal/httpd"
 )
 
@@ -44,7 +44,7 @@ func TestPathIsDecodedOnce(t *testing.T) {
 // it. What a path with one means is not guessed.
 func TestEscapedSlash(t *testing.T) {
 	t.Parallel()
-	url := start(t, func(c *operation.Config) { c.Card.URL = "https://agent.example/a%2Fb/c" }).URL
+	url := start(t, func(c *a2a.Config) { c.Card.URL = "https://agent.example/a%2Fb/c" }).URL
 	id := parked(t, url)
 	const list, oldGet = `{"jsonrpc":"2.0","id":1,"method":"ListTasks"}`, `{"jsonrpc":"2.0","id":1,"method":"tasks/get","params":{"id":"ID"}}`
 	send := `{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"text":"hi"}]}}`
@@ -83,7 +83,7 @@ func TestEscapedSlash(t *testing.T) {
 // The path of the base URL is a path, whatever it has in it.
 func TestBasePathIsNoPattern(t *testing.T) {
 	t.Parallel()
-	url := start(t, func(c *operation.Config) { c.Card.URL = "https://agent.example/a:b*c/d%20e" }).URL
+	url := start(t, func(c *a2a.Config) { c.Card.URL = "https://agent.example/a:b*c/d%20e" }).URL
 	list := `{"jsonrpc":"2.0","id":1,"method":"ListTasks"}`
 	for path, want := range map[string]int{
 		"/": 200, "/a:b*c/d%20e": 200, "/a:b*c/d%20e/": 200, "/a%3Ab%2Ac/d%20e": 200,
@@ -121,7 +121,7 @@ func TestQueryThatCannotBeRead(t *testing.T) {
 // but for what anybody may link to.
 func TestCrossSite(t *testing.T) {
 	t.Parallel()
-	url := start(t, func(c *operation.Config) {
+	url := start(t, func(c *a2a.Config) {
 		c.Card.URL, c.Guard = "https://agent.example/a2a", httpd.Guard{Origins: []string{"https://inbox.example"}}
 	}).URL
 	for _, tc := range []struct {
@@ -217,7 +217,7 @@ func next(t *testing.T, r *bufio.Reader) *http.Response {
 // its connection ends.
 func TestBodyThatNeverComes(t *testing.T) {
 	t.Parallel()
-	url := start(t, func(c *operation.Config) {
+	url := start(t, func(c *a2a.Config) {
 		c.Guard = httpd.Guard{Hosts: []string{"x"}, Origins: []string{"https://inbox.example"}}
 	}).URL
 	type sent struct {
@@ -273,7 +273,7 @@ func TestStreamDoesNotWaitForABody(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := start(t, func(c *operation.Config) { c.Streams, c.Beat = 1, time.Hour })
+			s := start(t, func(c *a2a.Config) { c.Streams, c.Beat = 1, time.Hour })
 			task := "/tasks/" + parked(t, s.URL)
 			path := task + ":subscribe"
 			request := "GET " + path + " HTTP/1.1\r\nHost: x\r\n" + tc.head + "\r\n\r\n"
@@ -321,7 +321,7 @@ func TestStreamDoesNotWaitForABody(t *testing.T) {
 // A connection whose requests are read continues, also after an error.
 func TestConnectionIsKept(t *testing.T) {
 	t.Parallel()
-	url := start(t, func(c *operation.Config) { c.Card.URL = "https://agent.example/a2a" }).URL
+	url := start(t, func(c *a2a.Config) { c.Card.URL = "https://agent.example/a2a" }).URL
 	conn := raw(t, url, "")
 	r := bufio.NewReader(conn)
 	for _, request := range []string{
@@ -347,7 +347,7 @@ func protocols(t *testing.T, test func(t *testing.T, url string, client *http.Cl
 	for _, name := range []string{"HTTP/1.1", "HTTP/2.0"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			srv := start(t, func(c *operation.Config) { c.Beat = 200 * time.Millisecond }, func(s *http.Server) {
+			srv := start(t, func(c *a2a.Config) { c.Beat = 200 * time.Millisecond }, func(s *http.Server) {
 				s.ReadTimeout = 2 * time.Second
 				s.Protocols = &http.Protocols{}
 				s.Protocols.SetHTTP1(true)

@@ -9,8 +9,9 @@ import (
 
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 
+	"a2a-server/a2a"
 	"a2a-server/a2a/agentcard"
-	"a2a-server/a2a/operation"
+	"a2a-server/a2a/internal/operation"
 	"a2a-server/approval/dialect"
 	"a2a-server/auth"
 	"a2a-server/task/engine"
@@ -21,7 +22,7 @@ const ownExtension = "https://example.com/ext/billing/v2"
 // newExtensionWorld is a rightsWorld that has an extension of its program, and requires it.
 func newExtensionWorld(t *testing.T) *rightsWorld {
 	t.Helper()
-	return startCounted(t, func(_ *engine.Config, c *operation.Config) {
+	return startCounted(t, func(_ *engine.Config, c *a2a.Config) {
 		c.Card.Extensions = []agentcard.Extension{{URI: ownExtension, Description: "Says who pays."}}
 		c.Card.RequiredExtensions = []string{ownExtension}
 		c.SkillsOf = func(context.Context, auth.Principal) ([]agentcard.Skill, error) { return nil, nil }

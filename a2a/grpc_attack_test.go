@@ -19,7 +19,6 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"a2a-server/a2a"
-	"a2a-server/a2a/operation"
 	"a2a-server/task/engine"
 )
 
@@ -156,7 +155,7 @@ func TestHealthOfGRPC(t *testing.T) {
 // A large message is in the memory of large requests, which calls without a message hold, too.
 func TestLargeMessagesOfGRPC(t *testing.T) {
 	t.Parallel()
-	s := startWireServer(t, zerolog.Nop(), func(_ *engine.Config, c *operation.Config) { c.MaxBody = 1 << 20; c.Bodies = 4 << 20 })
+	s := startWireServer(t, zerolog.Nop(), func(_ *engine.Config, c *a2a.Config) { c.MaxBody = 1 << 20; c.Bodies = 4 << 20 })
 	_, at := serveGRPC(t, s.handler, a2a.GRPCConfig{})
 	conn := dialGRPC(t, at)
 	large := dataMessage(valueOf(t, strings.Repeat("x", 900_000)))

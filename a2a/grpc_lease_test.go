@@ -15,14 +15,13 @@ import (
 	reflectionpb "google.golang.org/grpc/reflection/grpc_reflection_v1"
 
 	"a2a-server/a2a"
-	"a2a-server/a2a/operation"
 	"a2a-server/auth"
 	"a2a-server/task/engine"
 )
 
 // revocable returns an Authenticator whose only credential is valid until it is revoked, and
 // which is asked often.
-func revocable(c *operation.Config) (revoked *atomic.Bool) {
+func revocable(c *a2a.Config) (revoked *atomic.Bool) {
 	revoked = new(atomic.Bool)
 	c.Heartbeat = 20 * time.Millisecond
 	c.Authenticator = challenger{auth.Func(func(context.Context, *auth.Credentials) (auth.Principal, error) {
@@ -47,7 +46,7 @@ func wantChallenges(t *testing.T, what string, err error, trailer metadata.MD) {
 func TestStreamOfGRPCEndsWithItsCredential(t *testing.T) {
 	t.Parallel()
 	var revoked *atomic.Bool
-	s := startWireServer(t, zerolog.Nop(), func(_ *engine.Config, c *operation.Config) { revoked = revocable(c) })
+	s := startWireServer(t, zerolog.Nop(), func(_ *engine.Config, c *a2a.Config) { revoked = revocable(c) })
 	_, at := serveGRPC(t, s.handler, a2a.GRPCConfig{Reflection: true})
 	conn := dialGRPC(t, at)
 	client := a2apb.NewA2AServiceClient(conn)
@@ -85,7 +84,7 @@ func TestStreamOfGRPCEndsWithItsCredential(t *testing.T) {
 func TestWaitingSendOfGRPCEndsWithItsCredential(t *testing.T) {
 	t.Parallel()
 	var revoked *atomic.Bool
-	s := startWireServer(t, zerolog.Nop(), func(_ *engine.Config, c *operation.Config) { revoked = revocable(c) })
+	s := startWireServer(t, zerolog.Nop(), func(_ *engine.Config, c *a2a.Config) { revoked = revocable(c) })
 	_, at := serveGRPC(t, s.handler, a2a.GRPCConfig{})
 	client := service(t, at)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -108,7 +107,7 @@ func TestWaitingSendOfGRPCEndsWithItsCredential(t *testing.T) {
 func TestUnreadAnswerOfGRPCEndsWithItsCredential(t *testing.T) {
 	t.Parallel()
 	var revoked *atomic.Bool
-	r := startRoomy(t, func(_ *engine.Config, c *operation.Config) { revoked = revocable(c) })
+	r := startRoomy(t, func(_ *engine.Config, c *a2a.Config) { revoked = revocable(c) })
 	left := make(chan struct{})
 	_, at := serveGRPC(t, r.handler, a2a.GRPCConfig{Admit: func() (func(), error) { return func() { close(left) }, nil }})
 	// As a stream, because the client of a call with one answer reads it at once.

@@ -23,7 +23,6 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"a2a-server/a2a"
-	"a2a-server/a2a/operation"
 	"a2a-server/auth"
 	"a2a-server/task/engine"
 )
@@ -88,7 +87,7 @@ func valueOf(t *testing.T, v any) wire {
 // it would take.
 func TestHostileMessagesOfGRPC(t *testing.T) {
 	t.Parallel()
-	s := startWireServer(t, zerolog.Nop(), func(_ *engine.Config, c *operation.Config) { c.MaxBody = 4 << 20 })
+	s := startWireServer(t, zerolog.Nop(), func(_ *engine.Config, c *a2a.Config) { c.MaxBody = 4 << 20 })
 	_, at := serveGRPC(t, s.handler, a2a.GRPCConfig{})
 	conn := dialGRPC(t, at)
 	null := wire{1 << 3, 0}
@@ -149,7 +148,7 @@ func TestHostileMessagesOfGRPC(t *testing.T) {
 // A call whose message does not come ends, and until then counts as a large one.
 func TestHalfOpenCalls(t *testing.T) {
 	t.Parallel()
-	s := startWireServer(t, zerolog.Nop(), func(_ *engine.Config, c *operation.Config) { c.MaxBody = 64 << 10; c.Bodies = 256 << 10 })
+	s := startWireServer(t, zerolog.Nop(), func(_ *engine.Config, c *a2a.Config) { c.MaxBody = 64 << 10; c.Bodies = 256 << 10 })
 	_, at := serveGRPC(t, s.handler, a2a.GRPCConfig{ReadTimeout: 5 * time.Second})
 	conn := dialGRPC(t, at)
 	begin := func() grpc.ClientStream {
@@ -178,7 +177,7 @@ func TestHalfOpenCalls(t *testing.T) {
 // Calls that are made and reset at once leave nothing behind.
 func TestRapidResets(t *testing.T) {
 	t.Parallel()
-	s := startWireServer(t, zerolog.Nop(), func(_ *engine.Config, c *operation.Config) { c.Streams = 4; c.StreamsPerCaller = 4 })
+	s := startWireServer(t, zerolog.Nop(), func(_ *engine.Config, c *a2a.Config) { c.Streams = 4; c.StreamsPerCaller = 4 })
 	_, at := serveGRPC(t, s.handler, a2a.GRPCConfig{})
 	conn := dialGRPC(t, at)
 	client := a2apb.NewA2AServiceClient(conn)
@@ -216,7 +215,7 @@ func textMessage(id, text string) *a2apb.Message {
 // A panic is the error of its call, and the process lives.
 func TestPanicOfACall(t *testing.T) {
 	t.Parallel()
-	s := startWireServer(t, zerolog.Nop(), func(_ *engine.Config, c *operation.Config) {
+	s := startWireServer(t, zerolog.Nop(), func(_ *engine.Config, c *a2a.Config) {
 		c.Authenticator = auth.Func(func(_ context.Context, c *auth.Credentials) (auth.Principal, error) {
 			if len(c.Header("X-Panic")) > 0 {
 				panic("the secret")
@@ -240,7 +239,7 @@ func TestPanicOfACall(t *testing.T) {
 // other calls of its connection continue.
 func TestSlowReaderOfGRPC(t *testing.T) {
 	t.Parallel()
-	r := startRoomy(t, func(_ *engine.Config, c *operation.Config) {
+	r := startRoomy(t, func(_ *engine.Config, c *a2a.Config) {
 		c.WriteTimeout, c.Streams, c.StreamsPerCaller = 300*time.Millisecond, 1, 1
 	})
 	_, at := serveGRPC(t, r.handler, a2a.GRPCConfig{})

@@ -22,7 +22,6 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"a2a-server/a2a"
-	"a2a-server/a2a/operation"
 	"a2a-server/task/engine"
 )
 
@@ -143,7 +142,7 @@ func prefixed(m []byte, length int) []byte {
 // stays.
 func TestRefusedMessagesOfGRPC(t *testing.T) {
 	t.Parallel()
-	s := startWireServer(t, zerolog.Nop(), func(_ *engine.Config, c *operation.Config) { c.MaxBody = 1 << 20; c.Bodies = 4 << 20 })
+	s := startWireServer(t, zerolog.Nop(), func(_ *engine.Config, c *a2a.Config) { c.MaxBody = 1 << 20; c.Bodies = 4 << 20 })
 	_, at := serveGRPC(t, s.handler, a2a.GRPCConfig{})
 	m, err := proto.Marshal(&a2apb.SendMessageRequest{Message: textMessage("m", "x")})
 	if err != nil {

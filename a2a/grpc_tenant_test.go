@@ -15,7 +15,7 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 
 	"a2a-server/a2a"
-	"a2a-server/a2a/operation"
+	"a2a-server/a2a/internal/operation"
 	"a2a-server/approval/dialect"
 	"a2a-server/auth"
 	"a2a-server/store/storetest"
@@ -58,9 +58,9 @@ func callAny(t *testing.T, conn *grpc.ClientConn, method string, fields map[stri
 func TestGRPCTenant(t *testing.T) {
 	t.Parallel()
 	var counted *storetest.Counted
-	s := startWireServer(t, zerolog.Nop(), func(e *engine.Config, c *operation.Config) {
+	s := startWireServer(t, zerolog.Nop(), func(e *engine.Config, c *a2a.Config) {
 		counted = &storetest.Counted{Handle: e.Store}
-		e.Store, c.Authenticator, c.Push = counted, auth.Func(callerOf), &operation.Push{}
+		e.Store, c.Authenticator, c.Push = counted, auth.Func(callerOf), &a2a.Push{}
 	})
 	awaitSweep(t, counted.Handle)
 	_, at := serveGRPC(t, s.handler, a2a.GRPCConfig{})

@@ -23,7 +23,6 @@ import (
 	"google.golang.org/grpc/status"
 
 	"a2a-server/a2a"
-	"a2a-server/a2a/operation"
 	"a2a-server/auth"
 	"a2a-server/task/engine"
 )
@@ -116,7 +115,7 @@ func TestGRPCAuthenticatesFirst(t *testing.T) {
 	t.Parallel()
 	within, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	s := startWireServer(t, zerolog.Nop(), func(_ *engine.Config, c *operation.Config) {
+	s := startWireServer(t, zerolog.Nop(), func(_ *engine.Config, c *a2a.Config) {
 		c.Authenticator = challenger{auth.Func(func(_ context.Context, c *auth.Credentials) (auth.Principal, error) {
 			switch got := strings.Join(c.Header("Authorization"), " "); got {
 			case "Bearer viewer":

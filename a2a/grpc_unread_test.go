@@ -10,7 +10,6 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"a2a-server/a2a"
-	"a2a-server/a2a/operation"
 	"a2a-server/task/engine"
 )
 
@@ -32,7 +31,7 @@ func (c *rawClient) ask(method string, m proto.Message) {
 // answer is and however many streams have ended: what is not read takes memory.
 func TestUnreadMessagesOfGRPC(t *testing.T) {
 	t.Parallel()
-	r := startRoomy(t, func(_ *engine.Config, c *operation.Config) {
+	r := startRoomy(t, func(_ *engine.Config, c *a2a.Config) {
 		c.WriteTimeout, c.ReadRate = 300*time.Millisecond, 100<<20
 	})
 	id := r.pour(1, 50_000)
@@ -63,7 +62,7 @@ func TestUnreadMessagesOfGRPC(t *testing.T) {
 // its sender is never stuck there.
 func TestUnreadEventsOfGRPC(t *testing.T) {
 	t.Parallel()
-	r := startRoomy(t, func(_ *engine.Config, c *operation.Config) { c.WriteTimeout = 300 * time.Millisecond })
+	r := startRoomy(t, func(_ *engine.Config, c *a2a.Config) { c.WriteTimeout = 300 * time.Millisecond })
 	_, at := serveGRPC(t, r.handler, a2a.GRPCConfig{})
 	deaf := newDeafClient(t, at)
 	deaf.ask(a2apb.A2AService_SendStreamingMessage_FullMethodName, &a2apb.SendMessageRequest{Message: textMessage("m", "/pour n=1000 size=1000")})

@@ -13,14 +13,14 @@ import (
 	"github.com/rs/zerolog"
 
 	"a2a-server/a2a"
-	"a2a-server/a2a/operation"
+	"a2a-server/a2a/internal/operation"
 	"a2a-server/task/engine"
 )
 
 // A server that serves only 1.0 has no methods of 0.3.
 func TestOldGRPCIsOff(t *testing.T) {
 	t.Parallel()
-	srv := start(t, func(c *operation.Config) { c.OnlyV1 = true })
+	srv := start(t, func(c *a2a.Config) { c.OnlyV1 = true })
 	s, _ := srv.Config.Handler.(*a2a.Server)
 	_, at := serveGRPC(t, s, a2a.GRPCConfig{})
 	_, err := oldpb.NewA2AServiceClient(dialGRPC(t, at)).GetTask(t.Context(), &oldpb.GetTaskRequest{Name: "tasks/x"})
@@ -33,7 +33,7 @@ func TestOldGRPCIsOff(t *testing.T) {
 // served, and as a stream if the operation is one.
 func TestEveryOperationIsServedOverGRPC(t *testing.T) {
 	t.Parallel()
-	s := startWireServer(t, zerolog.Nop(), func(_ *engine.Config, c *operation.Config) { c.Push = &operation.Push{} })
+	s := startWireServer(t, zerolog.Nop(), func(_ *engine.Config, c *a2a.Config) { c.Push = &a2a.Push{} })
 	_, at := serveGRPC(t, s.handler, a2a.GRPCConfig{})
 	conn := dialGRPC(t, at)
 	asked := func(service protoreflect.ServiceDescriptor, method string) codes.Code {

@@ -16,7 +16,6 @@ import (
 	"github.com/rs/zerolog"
 
 	"a2a-server/a2a"
-	"a2a-server/a2a/operation"
 	"a2a-server/internal/testlog"
 	"a2a-server/task/engine"
 	"a2a-server/tool"
@@ -37,14 +36,14 @@ func serve(t *testing.T) string { return start(t, nil).URL }
 
 // start is serve for a server that is configured otherwise. Each URL of its card is
 // its own.
-func start(t *testing.T, configure func(*operation.Config), servers ...func(*http.Server)) *httptest.Server {
+func start(t *testing.T, configure func(*a2a.Config), servers ...func(*http.Server)) *httptest.Server {
 	t.Helper()
 	balance := functiontool.Must(functiontool.New(functiontool.Config{Name: "balance", Description: "says what is there", Annotations: tool.Annotations{ReadOnly: true}},
 		func(tool.Context, wireNothing) (map[string]any, error) {
 			return map[string]any{"of": "<bob>", "amount": 5}, nil
 		}))
 	srv := httptest.NewUnstartedServer(nil)
-	srv.Config.Handler = startWireServer(t, zerolog.New(testlog.New(t)), usual, func(e *engine.Config, c *operation.Config) {
+	srv.Config.Handler = startWireServer(t, zerolog.New(testlog.New(t)), usual, func(e *engine.Config, c *a2a.Config) {
 		e.Tools = tool.NewRegistry(tool.NewToolset("test", append(wireTools(e.Store), balance)...))
 		c.MaxBody, c.Card.URL = 64<<10, "http://"+srv.Listener.Addr().String()
 		if configure != nil {
@@ -199,7 +198,7 @@ func TestRequestLog(t *testing.T) {
 	t.Parallel()
 	for level, want := range map[zerolog.Level]string{zerolog.DebugLevel: `"method":"GET","path":"/tasks/x","status":404`, zerolog.InfoLevel: ""} {
 		var log bytes.Buffer
-		srv := start(t, func(c *operation.Config) { c.Log = zerolog.New(&log).Level(level) })
+		srv := start(t, func(c *a2a.Config) { c.Log = zerolog.New(&log).Level(level) })
 		resp, err := http.Get(srv.URL + "/tasks/x")
 		if err != nil {
 			t.Fatal(err)

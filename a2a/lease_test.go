@@ -13,7 +13,7 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"a2a-server/a2a/operation"
+	"a2a-server/a2a"
 	"a2a-server/auth"
 	"a2a-server/task/engine"
 )
@@ -82,7 +82,7 @@ var leaseholder = auth.Principal{Tenant: "acme", Subject: "alice", Roles: []stri
 func startLeased(t *testing.T, tells bool) *leased {
 	t.Helper()
 	l := &leased{auth: telling{&switched{by: leaseholder}}}
-	l.wireServer = startWireServer(t, zerolog.Nop(), func(e *engine.Config, c *operation.Config) {
+	l.wireServer = startWireServer(t, zerolog.Nop(), func(e *engine.Config, c *a2a.Config) {
 		e.Now, c.Now, c.Authenticator = time.Now, time.Now, l.auth.switched
 		if tells {
 			c.Authenticator = auth.First(auth.Func(func(context.Context, *auth.Credentials) (auth.Principal, error) {
@@ -305,7 +305,7 @@ func TestChallenges(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := startWireServer(t, zerolog.Nop(), func(_ *engine.Config, c *operation.Config) {
+			s := startWireServer(t, zerolog.Nop(), func(_ *engine.Config, c *a2a.Config) {
 				c.Authenticator = challenger{auth.Func(func(context.Context, *auth.Credentials) (auth.Principal, error) { return auth.Principal{}, tc.err }), tc.schemes}
 			})
 			for _, path := range []string{"/", "/message:send"} {

@@ -3,12 +3,12 @@ package a2a
 import (
 	_ "embed"
 	"encoding/json"
-	"fmt"
 	"strings"
 
 	"github.com/labstack/echo/v4"
 
 	"a2a-server/a2a/agentcard"
+	"a2a-server/a2a/internal/card"
 	"a2a-server/a2a/internal/wire"
 )
 
@@ -18,58 +18,24 @@ import (
 //go:embed openapi.json
 var openAPI string
 
-// described returns the document of a server whose card is c: with the same security.
-func described(c *agentcard.Card) (string, error) {
-	if len(c.Security) == 0 {
-		return openAPI, nil
+// described returns the document with the security schemes of a card.
+func described(security []agentcard.SecurityScheme) string {
+	if len(security) == 0 {
+		return openAPI
 	}
 	var document map[string]any
-	if err := json.Unmarshal([]byte(openAPI), &document); err != nil {
-		return "", fmt.Errorf("a2a: the OpenAPI document: %w", err)
-	}
-	schemes, one := map[string]any{}, []any{}
-	for i := range c.Security {
-		schemes[c.Security[i].Name] = openAPIScheme(&c.Security[i])
-	}
-	for _, names := range c.Alternatives() {
-		needs := map[string][]string{}
-		for _, name := range names {
-			needs[name] = []string{}
-		}
-		one = append(one, needs)
-	}
-	document["security"] = one
+	_ = json.Unmarshal([]byte(openAPI), &document) // it is ours
+	schemes, requirements := card.OpenAPI(security)
+	document["security"] = requirements
 	components, _ := document["components"].(map[string]any)
 	components["securitySchemes"] = schemes
 	// The card needs no authentication.
 	paths, _ := document["paths"].(map[string]any)
-	card, _ := paths[agentcard.Path].(map[string]any)
-	get, _ := card["get"].(map[string]any)
+	public, _ := paths[card.Path].(map[string]any)
+	get, _ := public["get"].(map[string]any)
 	get["security"] = []any{}
-	text, err := json.Marshal(document)
-	if err != nil {
-		return "", fmt.Errorf("a2a: the OpenAPI document: %w", err)
-	}
-	return string(text), nil
-}
-
-// openAPIScheme returns a scheme as OpenAPI 3.1 has it.
-func openAPIScheme(s *agentcard.SecurityScheme) map[string]any {
-	out := map[string]any{"description": s.Description}
-	switch s.Kind {
-	case agentcard.SchemeAPIKey:
-		out["type"], out["in"], out["name"] = "apiKey", "header", s.Header
-	case agentcard.SchemeHTTP:
-		out["type"], out["scheme"] = "http", s.Scheme
-		if s.Format != "" {
-			out["bearerFormat"] = s.Format
-		}
-	case agentcard.SchemeOpenID:
-		out["type"], out["openIdConnectUrl"] = "openIdConnect", s.URL
-	case agentcard.SchemeMTLS:
-		out["type"] = "mutualTLS"
-	}
-	return out
+	text, _ := json.Marshal(document) // likewise
+	return string(text)
 }
 
 // document serves the OpenAPI document.

@@ -14,10 +14,10 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	"a2a-server/a2a/agentcard"
+	"a2a-server/a2a/internal/card"
+	"a2a-server/a2a/internal/operation"
 	"a2a-server/a2a/internal/rest"
 	"a2a-server/a2a/internal/wire"
-	"a2a-server/a2a/operation"
 	"a2a-server/auth"
 	"a2a-server/internal/golden"
 )
@@ -84,7 +84,7 @@ func newDescription() *description {
 }
 
 func (d *description) document() any {
-	paths := object{agentcard.Path: object{
+	paths := object{card.Path: object{
 		"get": object{
 			"operationId": "GetAgentCard", "summary": "Returns the agent card.",
 			"parameters": []object{{"$ref": "#/components/parameters/version"}},

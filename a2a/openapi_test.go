@@ -15,7 +15,7 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"a2a-server/a2a/operation"
+	"a2a-server/a2a/internal/operation"
 )
 
 // documented is the document of HTTP+JSON, as far as answers are compared with it.

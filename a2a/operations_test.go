@@ -14,7 +14,7 @@ import (
 	"google.golang.org/genproto/googleapis/api/annotations"
 	"google.golang.org/protobuf/proto"
 
-	"a2a-server/a2a/operation"
+	"a2a-server/a2a/internal/operation"
 )
 
 // TestOperationsAreThoseOfTheProto compares the table with the gRPC service of A2A 1.0 and

@@ -2,13 +2,12 @@ package a2a
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/http"
 
 	"github.com/labstack/echo/v4"
 
-	"a2a-server/a2a/agentcard"
 	"a2a-server/a2a/internal/binding"
+	"a2a-server/a2a/internal/card"
 	"a2a-server/a2a/internal/wire"
 	"a2a-server/internal/visible"
 )
@@ -35,24 +34,21 @@ type page struct {
 func (s *Server) front(c echo.Context) error {
 	r, h := c.Request(), c.Response().Header()
 	h.Add("Vary", "Accept")
-	s.service.BaseURL.Vary(h)
-	if accept := r.Header["Accept"]; s.service.Config.Pages != "" && binding.Quality(accept, typeHTML) > binding.Quality(accept, wire.TypeJSON) {
-		h.Set("Location", s.prefix+s.service.Config.Pages)
+	s.service.Base.Vary(h)
+	if accept := r.Header["Accept"]; s.cfg.Pages != "" && binding.Quality(accept, typeHTML) > binding.Quality(accept, wire.TypeJSON) {
+		h.Set("Location", s.prefix+s.cfg.Pages)
 		h.Set("Referrer-Policy", "no-referrer")
 		c.Response().WriteHeader(http.StatusSeeOther)
 		return nil
 	}
-	base, card := s.service.BaseURL.Of(r), s.service.Cards.Now().Build("", false /* extended */)
+	base, now := s.service.Base.Of(r), s.service.Cards.Now()
 	p := page{
-		Name: visible.Line(card.Name), Description: visible.Line(card.Description), Version: visible.Line(card.Version), Protocol: wire.Version,
-		Card: base + agentcard.Path, Docs: protocolDocs,
+		Name: visible.Line(now.Name), Description: visible.Line(now.Description), Version: visible.Line(now.Version), Protocol: wire.Version,
+		Card: base + card.Path, Docs: protocolDocs,
 	}
-	if s.service.Config.Health != "" {
-		p.Health = base + s.service.Config.Health
+	if s.cfg.Health != "" {
+		p.Health = base + s.cfg.Health
 	}
-	body, err := json.Marshal(p)
-	if err != nil {
-		return fmt.Errorf("front: %w", err)
-	}
+	body, _ := json.Marshal(p) // it has strings only
 	return s.service.Requests.Answer(c.Response(), http.StatusOK, wire.TypeJSON, body)
 }

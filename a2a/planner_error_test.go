@@ -10,7 +10,7 @@ import (
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/rs/zerolog"
 
-	"a2a-server/a2a/operation"
+	"a2a-server/a2a"
 	"a2a-server/task"
 	"a2a-server/task/engine"
 	"a2a-server/tool/agent"
@@ -54,7 +54,7 @@ func TestPlannerThatFails(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			said := &lines{}
-			r := startRoomy(t, func(e *engine.Config, c *operation.Config) {
+			r := startRoomy(t, func(e *engine.Config, c *a2a.Config) {
 				e.Planner, c.Log = tc.planner, zerolog.New(said).Level(zerolog.InfoLevel)
 			})
 			resp, body := r.response(r.request(http.MethodPost, "/message:send", `{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"text":"salve"}]}}`)) //nolint:bodyclose // response reads and closes it

@@ -3,19 +3,19 @@ package a2a_test
 import (
 	"testing"
 
-	"a2a-server/a2a/operation"
+	"a2a-server/a2a"
 	"a2a-server/internal/keyring"
 	"a2a-server/task/engine"
 )
 
 // offerPush makes a server that has push notifications of the two parts of its configuration.
-func offerPush(t testing.TB, e *engine.Config, c *operation.Config) {
+func offerPush(t testing.TB, e *engine.Config, c *a2a.Config) {
 	t.Helper()
 	keys, err := keyring.Open(keyring.Config{Now: e.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.Push, c.Push = keys.Sealer(keyring.PushSecrets), &operation.Push{}
+	e.Push, c.Push = keys.Sealer(keyring.PushSecrets), &a2a.Push{}
 }
 
 // secretWebhook returns a webhook of which somebody else may see nothing.

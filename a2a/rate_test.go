@@ -19,13 +19,12 @@ import (
 	"github.com/rs/zerolog"
 
 	"a2a-server/a2a"
-	"a2a-server/a2a/operation"
 	"a2a-server/auth"
 	"a2a-server/internal/httpd"
 )
 
 // rated is a server with rates whose callers are whoever the header X-Who says; "" is nobody.
-func rated(t *testing.T, c operation.Config) (s *a2a.Server, ask func(who, from, forwarded string) int) {
+func rated(t *testing.T, c a2a.Config) (s *a2a.Server, ask func(who, from, forwarded string) int) {
 	t.Helper()
 	c.Engine = startWireServer(t, zerolog.Nop()).engine
 	c.Authenticator = auth.Func(func(_ context.Context, given *auth.Credentials) (auth.Principal, error) {
@@ -63,7 +62,7 @@ func rated(t *testing.T, c operation.Config) (s *a2a.Server, ask func(who, from,
 func TestFailuresByAddress(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
-	_, ask := rated(t, operation.Config{
+	_, ask := rated(t, a2a.Config{
 		Rates: httpd.Rates{Failures: 1}, Guard: httpd.Guard{Proxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/24")}}, Now: func() time.Time { return now },
 	})
 	for i, c := range []struct {
@@ -104,7 +103,7 @@ func TestFailuresByAddress(t *testing.T) {
 func TestRatedCallerKeepsTheConnection(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
-	s, first := rated(t, operation.Config{Rates: httpd.Rates{PerCaller: 1, Failures: 1}, Now: func() time.Time { return now }})
+	s, first := rated(t, a2a.Config{Rates: httpd.Rates{PerCaller: 1, Failures: 1}, Now: func() time.Time { return now }})
 	srv := httptest.NewServer(s)
 	defer srv.Close()
 	small := `{"jsonrpc":"2.0","id":1,"method":"ListTasks"}`
@@ -157,7 +156,7 @@ func TestHeldBackRequestsAreBounded(t *testing.T) {
 	t.Parallel()
 	const sent, most = 1500, 1024
 	now := time.Now()
-	s, ask := rated(t, operation.Config{Rates: httpd.Rates{Failures: 1}, Now: func() time.Time { return now }})
+	s, ask := rated(t, a2a.Config{Rates: httpd.Rates{Failures: 1}, Now: func() time.Time { return now }})
 	ask("wrong", "192.0.2.1:1", "")
 	synctest.Test(t, func(t *testing.T) {
 		for range 2 { // whoever has waited makes room

@@ -16,7 +16,7 @@ import (
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/rs/zerolog"
 
-	"a2a-server/a2a/operation"
+	"a2a-server/a2a"
 	"a2a-server/auth"
 	"a2a-server/task"
 	"a2a-server/task/engine"
@@ -72,7 +72,7 @@ func startRoomy(t *testing.T, changes ...wireChange) *roomy {
 			}
 		}))
 	r := &roomy{t: t, pipes: &pipes{make(chan net.Conn), make(chan struct{})}}
-	r.wireServer = startWireServer(t, zerolog.Nop(), append([]wireChange{usual, func(e *engine.Config, c *operation.Config) {
+	r.wireServer = startWireServer(t, zerolog.Nop(), append([]wireChange{usual, func(e *engine.Config, c *a2a.Config) {
 		e.Tools, c.Card.URL = tool.NewRegistry(tool.NewToolset("test", pour)), "http://test"
 	}}, changes...)...)
 	srv, ended := &http.Server{Handler: r.handler}, make(chan error)
@@ -196,7 +196,7 @@ func TestUnreadAnswers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const limit = 8 << 20
-		r := startRoomy(t, func(c *engine.Config, _ *operation.Config) { c.Answers, c.Page = limit, 1<<20 })
+		r := startRoomy(t, func(c *engine.Config, _ *a2a.Config) { c.Answers, c.Page = limit, 1<<20 })
 		id := r.pour(10, 60<<10) // 600 KiB, of which each answer takes 2.4 MiB
 		var unread []net.Conn
 		for range 40 {

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rs/zerolog"
 
-	"a2a-server/a2a/operation"
+	"a2a-server/a2a"
 	"a2a-server/auth"
 	"a2a-server/store"
 	"a2a-server/store/storetest"
@@ -45,7 +45,7 @@ type rightsWorld struct {
 func startCounted(t *testing.T, changes ...wireChange) *rightsWorld {
 	t.Helper()
 	w := &rightsWorld{contexts: map[string]string{}, tasks: map[string]string{"missing": "019b7c00-0000-7000-8000-0000ffffffff", "impossible": "no-id"}}
-	w.wireServer = startWireServer(t, zerolog.Nop(), append([]wireChange{func(e *engine.Config, c *operation.Config) {
+	w.wireServer = startWireServer(t, zerolog.Nop(), append([]wireChange{func(e *engine.Config, c *a2a.Config) {
 		w.store = &storetest.Counted{Handle: e.Store}
 		e.Store, c.Authenticator = w.store, auth.Func(callerOf)
 	}}, changes...)...)
@@ -100,7 +100,7 @@ func newRightsWorld(t *testing.T) *rightsWorld {
 // newRightsWorldAs is newRightsWorld with another authentication.
 func newRightsWorldAs(t *testing.T, authenticate auth.Func) *rightsWorld {
 	t.Helper()
-	w := startCounted(t, func(e *engine.Config, c *operation.Config) {
+	w := startCounted(t, func(e *engine.Config, c *a2a.Config) {
 		c.Authenticator = authenticate
 		offerPush(t, e, c)
 	})

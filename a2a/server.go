@@ -13,23 +13,22 @@ import (
 
 	"a2a-server/a2a/agentcard"
 	"a2a-server/a2a/internal/binding"
+	"a2a-server/a2a/internal/card"
 	"a2a-server/a2a/internal/grpc"
 	"a2a-server/a2a/internal/jsonrpc"
+	"a2a-server/a2a/internal/operation"
 	"a2a-server/a2a/internal/rest"
 	"a2a-server/a2a/internal/wire"
-	"a2a-server/a2a/operation"
 	"a2a-server/internal/httpd"
+	"a2a-server/task/engine"
 )
-
-// ErrShutdown is the cause to cancel the contexts of requests with when the HTTP server
-// shuts down. Streams then end with a comment, clients resume them with Last-Event-ID, and
-// other requests get 503 (UNAVAILABLE).
-var ErrShutdown = httpd.ErrStopping
 
 // Server serves A2A: JSON-RPC by POST at the base URL, HTTP+JSON below it, and the agent
 // card. It is an http.Handler and safe for concurrent use. How long a request may take to
-// arrive is up to the ReadTimeout of the http.Server.
+// arrive is up to the ReadTimeout of the http.Server. When that shuts down, cancel the contexts of its
+// requests with [httpd.ErrStopping]: streams then end with a comment, and clients resume them with Last-Event-ID.
 type Server struct {
+	cfg        Config // with its defaults
 	service    *operation.Service
 	prefix     string // path of the base URL, without a trailing slash
 	escaped    string // likewise, as it is written
@@ -40,44 +39,70 @@ type Server struct {
 }
 
 // New returns a Server. It is an error if Engine is nil, or the card cannot be made.
-func New(cfg operation.Config) (*Server, error) {
-	service, err := operation.New(cfg)
-	if err != nil {
-		return nil, err
+func New(cfg Config) (*Server, error) {
+	if cfg.Engine == nil {
+		return nil, errors.New("a2a: a server needs an engine")
 	}
 	base, err := url.Parse(cfg.Card.URL)
-	if err != nil { // cannot happen: the service has parsed it
-		return nil, err
+	if err != nil {
+		return nil, errors.New("a2a: the URL of the card cannot be read: write it as https://example.com/agent")
 	}
+	cfg = cfg.withDefaults()
 	s := &Server{
-		service: service, prefix: strings.TrimSuffix(base.Path, "/"), escaped: strings.TrimSuffix(base.EscapedPath(), "/"),
-		echo: echo.New(), made: service.Config.Now(),
+		cfg: cfg, prefix: strings.TrimSuffix(base.Path, "/"), escaped: strings.TrimSuffix(base.EscapedPath(), "/"),
+		echo: echo.New(), made: cfg.Now(),
 	}
-	if s.openAPI, err = described(&service.Config.Card); err != nil {
+	if s.service, err = cfg.service(); err != nil {
 		return nil, err
 	}
+	s.openAPI = described(cfg.Card.Security)
 	s.openAPITag = etag([]byte(s.openAPI))
 	s.echo.HTTPErrorHandler = s.httpError
 	s.echo.Use(s.logged)
-	guard := &service.Config.Guard
+	guard := &cfg.Guard
 	onlyReads := func(c echo.Context) bool {
 		return slices.Contains(guard.ReadOrigins, c.Request().Header.Get("Origin"))
 	}
 	s.allowOrigins(guard.Origins, onlyReads, http.MethodGet, http.MethodPost, http.MethodDelete)
 	s.allowOrigins(guard.ReadOrigins, func(c echo.Context) bool { return len(guard.Origins) > 0 && !onlyReads(c) }, http.MethodGet)
 	s.get("/", s.front)
-	s.get(agentcard.Path, s.card)
+	s.get(card.Path, s.card)
 	s.get(operation.OpenAPIPath, s.document)
 	if cfg.Push != nil && cfg.Push.Keys != nil {
-		s.get(KeysPath, keySet(cfg.Push.Keys))
+		s.get(keysPath, keySet(cfg.Push.Keys))
 	}
 	if cfg.CardKeys != nil {
-		s.get(agentcard.KeysPath, keySet(cfg.CardKeys.KeySet))
+		s.get(card.KeysPath, keySet(cfg.CardKeys.KeySet))
 	}
-	rpc := jsonrpc.New(service)
+	rpc := jsonrpc.New(s.service)
 	s.echo.POST("/", binding.Follows(rpc.Serve))
-	rest.New(service, rpc).Route(s.echo)
+	rest.New(s.service, rpc).Route(s.echo)
 	return s, nil
+}
+
+// service returns the operations of a server.
+func (c *Config) service() (*operation.Service, error) {
+	cards := card.Config{Card: c.Card, Pushes: c.Push != nil, Skills: c.Skills, Keys: c.CardKeys}
+	if c.Authenticator != nil {
+		cards.SkillsOf = c.SkillsOf
+	}
+	made, err := card.New(cards)
+	if err != nil {
+		return nil, err
+	}
+	requests := httpd.New(httpd.Config{
+		Authenticator: c.Authenticator, Guard: c.Guard, Rates: c.Rates, MaxBody: c.MaxBody, Bodies: c.Bodies,
+		Media: []string{wire.TypeJSON, wire.TypeA2A}, ReadRate: c.ReadRate, Recheck: c.Heartbeat, Same: engine.SameScope, Log: c.Log, Now: c.Now,
+	})
+	return operation.New(operation.Config{
+		Engine: c.Engine, Incarnation: c.Incarnation, Requests: requests,
+		Streams: httpd.NewShares("streams are open", c.Streams, c.StreamsPerCaller),
+		Waiting: httpd.NewShares("messages wait for their tasks", c.Waiting, c.WaitingPerCaller),
+		Cards:   made, Base: operation.BaseURL{Card: c.Card.URL, Guard: c.Guard}, InputModes: c.Card.InputModes, Security: c.Card.Security, Extensions: c.Card.AllExtensions(),
+		Push: c.Push, Health: c.Health, OnlyV1: c.OnlyV1, StrictVersions: c.StrictVersions, MaxBody: c.MaxBody,
+		Beat: c.Beat, Heartbeat: c.Heartbeat, WriteTimeout: c.WriteTimeout, ReadRate: c.ReadRate,
+		Requested: c.Requested, Failed: c.Failed, Log: c.Log,
+	}), nil
 }
 
 // get adds a path for GET and HEAD.
@@ -98,7 +123,7 @@ func (s *Server) allowOrigins(origins []string, skip func(echo.Context) bool, me
 		return
 	}
 	headers := []string{"Authorization", "Content-Type", "Accept", operation.VersionHeader, operation.ExtensionsHeader, operation.OldExtensionsHeader, "Last-Event-ID", "If-None-Match"}
-	for _, scheme := range s.service.Config.Card.Security {
+	for _, scheme := range s.cfg.Card.Security {
 		if scheme.Kind == agentcard.SchemeAPIKey && !slices.ContainsFunc(headers, func(h string) bool { return strings.EqualFold(h, scheme.Header) }) {
 			headers = append(headers, scheme.Header)
 		}
@@ -146,7 +171,7 @@ func (s *Server) hasEscapedSlash(u *url.URL) bool {
 // ServeHTTP serves a request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	httpd.Begin(w, r)
-	defer httpd.End(w, r, s.service.Config.Log)
+	defer httpd.End(w, r, s.cfg.Log)
 	sent := r.URL
 	r = s.Local(r)
 	if wrong := s.refusal(r, sent); wrong != nil {
@@ -159,7 +184,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // refusal returns the error of a request that no route is asked to serve; nil: there is none.
 // sent is the URL as the client has written it.
 func (s *Server) refusal(r *http.Request, sent *url.URL) *wire.Error {
-	if wrong := s.service.Config.Guard.Check(r); wrong != nil {
+	if wrong := s.cfg.Guard.Check(r); wrong != nil {
 		return wire.Refused(wrong)
 	}
 	if s.hasEscapedSlash(sent) {
@@ -176,14 +201,14 @@ func (s *Server) refusal(r *http.Request, sent *url.URL) *wire.Error {
 // logged logs each request after it has been answered.
 func (s *Server) logged(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		if !s.service.Config.Log.Debug().Enabled() { //nolint:zerologlint // nothing is logged here
+		if !s.cfg.Log.Debug().Enabled() { //nolint:zerologlint // nothing is logged here
 			return next(c)
 		}
 		began := time.Now()
 		if err := next(c); err != nil {
 			c.Error(err) // answers, so that the status is known
 		}
-		s.service.Config.Log.Debug().Str("method", wire.Clip(c.Request().Method)).Str("path", wire.Clip(c.Request().URL.Path)).Int("status", c.Response().Status).
+		s.cfg.Log.Debug().Str("method", wire.Clip(c.Request().Method)).Str("path", wire.Clip(c.Request().URL.Path)).Int("status", c.Response().Status).
 			Dur("took_ms", time.Since(began)).Msg("request")
 		return nil
 	}

@@ -9,14 +9,14 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"a2a-server/a2a/operation"
+	"a2a-server/a2a"
 	"a2a-server/task/engine"
 )
 
 // shared starts a server that knows its callers.
-func shared(t *testing.T, configure func(*operation.Config)) string {
+func shared(t *testing.T, configure func(*a2a.Config)) string {
 	t.Helper()
-	return startWireServer(t, zerolog.Nop(), func(_ *engine.Config, c *operation.Config) { configure(c) }).listen(t)
+	return startWireServer(t, zerolog.Nop(), func(_ *engine.Config, c *a2a.Config) { configure(c) }).listen(t)
 }
 
 // text is the body of a send, with what else the message has.
@@ -44,7 +44,7 @@ func soon(t *testing.T, what string, is func() bool) {
 // one is refused before anything is done for it, and those of others are not.
 func TestMessagesThatWaitAreShared(t *testing.T) {
 	t.Parallel()
-	url := shared(t, func(c *operation.Config) { c.Waiting, c.WaitingPerCaller = 2, 1 })
+	url := shared(t, func(c *a2a.Config) { c.Waiting, c.WaitingPerCaller = 2, 1 })
 	alice, bob := []string{"Authorization", "Bearer alice"}, []string{"Authorization", "Bearer bob"}
 	send := func(body string, who []string) (int, string) {
 		return post(t, url+"/message:send", body, who...)
@@ -102,7 +102,7 @@ func TestMessagesThatWaitAreShared(t *testing.T) {
 // Of the streams one caller has a share, too.
 func TestStreamsAreShared(t *testing.T) {
 	t.Parallel()
-	url := shared(t, func(c *operation.Config) { c.Streams = 8 }) // a quarter of it for each
+	url := shared(t, func(c *a2a.Config) { c.Streams = 8 }) // a quarter of it for each
 	follow := func(who string) *http.Response {
 		resp, err := http.DefaultClient.Do(newRequest(t, http.MethodPost, url+"/message:stream", text("s", "/hold", ""), "Authorization", "Bearer "+who))
 		if err != nil {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"a2a-server/a2a/operation"
+	"a2a-server/a2a"
 	"a2a-server/store"
 	"a2a-server/task/engine"
 )
@@ -54,7 +54,7 @@ func (l *lines) String() string {
 func TestStreamThatFailsSaysSo(t *testing.T) {
 	t.Parallel()
 	db, said := &losing{}, &lines{}
-	r := startRoomy(t, func(e *engine.Config, c *operation.Config) {
+	r := startRoomy(t, func(e *engine.Config, c *a2a.Config) {
 		db.Handle, e.Store = e.Store, db
 		c.Log = zerolog.New(said).Level(zerolog.InfoLevel)
 	})

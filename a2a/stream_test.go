@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"a2a-server/a2a"
-	"a2a-server/a2a/operation"
+	"a2a-server/internal/httpd"
 	"a2a-server/task/engine"
 )
 
@@ -34,7 +34,7 @@ func parked(t *testing.T, url string) string {
 // A stream that has nothing new to say begins at once.
 func TestResumeWithNothingNew(t *testing.T) {
 	t.Parallel()
-	url := start(t, func(c *operation.Config) { c.Beat = time.Hour }).URL
+	url := start(t, func(c *a2a.Config) { c.Beat = time.Hour }).URL
 	stream := url + "/tasks/" + parked(t, url) + ":subscribe"
 	id, err := bufio.NewReader(open(t, stream).Body).ReadString('\n') //nolint:bodyclose // it is closed with the test
 	if err != nil {
@@ -57,7 +57,7 @@ func TestShutdownEndsStreams(t *testing.T) {
 	if _, err := r.ReadString('\n'); err != nil { // the stream has begun
 		t.Fatal(err)
 	}
-	shutdown(a2a.ErrShutdown)
+	shutdown(httpd.ErrStopping)
 	rest, err := io.ReadAll(r)
 	if err != nil {
 		t.Fatalf("the stream was cut: %v", err)
@@ -72,7 +72,7 @@ func TestShutdownEndsStreams(t *testing.T) {
 func TestStalledReader(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := startRoomy(t, func(_ *engine.Config, c *operation.Config) { c.WriteTimeout = time.Second })
+		r := startRoomy(t, func(_ *engine.Config, c *a2a.Config) { c.WriteTimeout = time.Second })
 		_, whole := r.response(r.request(http.MethodPost, "/message:stream", text("m", "/pour n=500 size=1000", ""))) //nolint:bodyclose // response reads and closes it
 		ids, data := frames(t, whole)
 		_, rest, _ := strings.Cut(data[0], `"id":"`)
@@ -166,7 +166,7 @@ func TestPanicGivesPlaceBack(t *testing.T) {
 	t.Parallel()
 	for _, writes := range []int64{0, 1} {
 		// A heartbeat would panic, too, in a goroutine of its own.
-		s := start(t, func(c *operation.Config) { c.Streams, c.Beat = 1, time.Hour })
+		s := start(t, func(c *a2a.Config) { c.Streams, c.Beat = 1, time.Hour })
 		task := parked(t, s.URL)
 		w, ended := &panicking{ResponseRecorder: httptest.NewRecorder()}, make(chan any)
 		w.writes.Store(writes)

@@ -9,7 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rs/zerolog"
 
-	"a2a-server/a2a/operation"
+	"a2a-server/a2a"
+	"a2a-server/a2a/internal/operation"
 	"a2a-server/auth"
 	"a2a-server/task/engine"
 )
@@ -63,7 +64,7 @@ func TestTenantPrefix(t *testing.T) {
 // A tenant in a request, wherever that has it, is the caller's or nobody's.
 func TestTenantOfARequest(t *testing.T) {
 	t.Parallel()
-	w := startCounted(t, func(_ *engine.Config, c *operation.Config) { c.Push = &operation.Push{} })
+	w := startCounted(t, func(_ *engine.Config, c *a2a.Config) { c.Push = &a2a.Push{} })
 	const me = "acme|me|" + auth.RoleRequester
 	id := w.tasks["missing"]
 	for _, op := range operation.Table() {
@@ -120,7 +121,7 @@ func TestTenantOfARequest(t *testing.T) {
 // The webhook of a message has a tenant, too.
 func TestTenantOfAWebhook(t *testing.T) {
 	t.Parallel()
-	s := startWireServer(t, zerolog.Nop(), func(e *engine.Config, c *operation.Config) {
+	s := startWireServer(t, zerolog.Nop(), func(e *engine.Config, c *a2a.Config) {
 		c.Authenticator = auth.Func(callerOf)
 		offerPush(t, e, c)
 	})
@@ -188,7 +189,7 @@ func TestTenantNames(t *testing.T) {
 // Whoever has no tenant can name none: without authentication, that is everybody.
 func TestTenantOfNobody(t *testing.T) {
 	t.Parallel()
-	server := startWireServer(t, zerolog.Nop(), func(_ *engine.Config, c *operation.Config) { c.Authenticator = nil })
+	server := startWireServer(t, zerolog.Nop(), func(_ *engine.Config, c *a2a.Config) { c.Authenticator = nil })
 	ask := func(method, path, body string) (int, string) {
 		rec := server.ask(t, method, path, body)
 		return rec.Code, rec.Body.String()

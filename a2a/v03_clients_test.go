@@ -20,7 +20,6 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	"a2a-server/a2a"
-	"a2a-server/a2a/operation"
 	"a2a-server/task/engine"
 )
 
@@ -40,7 +39,7 @@ func collect[E any](t *testing.T, events iter.Seq2[E, error]) []E {
 // and gets the errors that it knows, which have to be of a type that it can decode.
 func TestClientOf03(t *testing.T) {
 	t.Parallel()
-	w := startWireServer(t, zerolog.Nop(), func(_ *engine.Config, c *operation.Config) { c.Card.URL = "" })
+	w := startWireServer(t, zerolog.Nop(), func(_ *engine.Config, c *a2a.Config) { c.Card.URL = "" })
 	url := w.listen(t)
 	ctx := t.Context()
 	card, err := oldcard.NewResolver(http.DefaultClient).Resolve(ctx, url)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"a2a-server/a2a/operation"
+	"a2a-server/a2a"
 	"a2a-server/store"
 	"a2a-server/task/engine"
 )
@@ -63,7 +63,7 @@ func TestDefectsOfTheSDK(t *testing.T) {
 		}
 	}
 	for _, panics := range []bool{false, true} {
-		s := startWireServer(t, zerolog.Nop(), func(e *engine.Config, _ *operation.Config) { e.Store = failing{e.Store, panics} })
+		s := startWireServer(t, zerolog.Nop(), func(e *engine.Config, _ *a2a.Config) { e.Store = failing{e.Store, panics} })
 		srv := httptest.NewServer(s.handler)
 		for name, c := range map[string]struct{ path, body string }{
 			"1": {"/", rpc("tasks/get", `,"params":`+missing)}, "1, HTTP+JSON": {"/v1/tasks/019b7c00-0000-7000-8000-00000000ffff:cancel", ""},
@@ -96,7 +96,7 @@ func TestDefectsOfTheSDK(t *testing.T) {
 // With 0.3 off nothing of it is there: no method, no path, no member of the card.
 func TestOnlyV1(t *testing.T) {
 	t.Parallel()
-	s := startWireServer(t, zerolog.Nop(), func(_ *engine.Config, c *operation.Config) { c.OnlyV1 = true })
+	s := startWireServer(t, zerolog.Nop(), func(_ *engine.Config, c *a2a.Config) { c.OnlyV1 = true })
 	for path, body := range map[string]string{"/v1/message:send": "{}", "/v1/tasks/x:cancel": "", "/v1/tasks": ""} {
 		method := http.MethodPost
 		if path == "/v1/tasks" {

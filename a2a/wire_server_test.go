@@ -18,7 +18,6 @@ import (
 
 	"a2a-server/a2a"
 	"a2a-server/a2a/agentcard"
-	"a2a-server/a2a/operation"
 	"a2a-server/approval"
 	"a2a-server/approval/dialect"
 	"a2a-server/auth"
@@ -120,11 +119,11 @@ func wirePolicy(t testing.TB) *approval.Policy {
 }
 
 // wireChange changes how a server of a case is set up.
-type wireChange func(*engine.Config, *operation.Config)
+type wireChange func(*engine.Config, *a2a.Config)
 
 // usual is the change to a server with the clock and the ids of the system, whose callers are
 // anonymous.
-func usual(e *engine.Config, c *operation.Config) {
+func usual(e *engine.Config, c *a2a.Config) {
 	e.Now, e.NewID, e.Planner = nil, nil, direct.New(direct.Config{})
 	c.Now, c.Authenticator, c.Guard, c.MaxBody, c.Card = nil, nil, httpd.Guard{}, 0, agentcard.Card{}
 }
@@ -162,7 +161,7 @@ func startWireServer(t testing.TB, log zerolog.Logger, changes ...wireChange) *w
 			return id
 		},
 	}
-	protocol := operation.Config{
+	protocol := a2a.Config{
 		Authenticator: auth.Func(wireAuthenticate), Log: log, Now: now, MaxBody: 512 << 10,
 		Card:  agentcard.Card{URL: "https://agent.example/a2a", Skills: []agentcard.Skill{{ID: "transfer", Description: "moves money"}}},
 		Guard: httpd.Guard{Hosts: []string{"127.0.0.1"}, Origins: []string{"https://inbox.example"}},

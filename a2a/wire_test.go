@@ -10,7 +10,7 @@ import (
 	"github.com/rs/zerolog"
 	"golang.org/x/tools/txtar"
 
-	"a2a-server/a2a/operation"
+	"a2a-server/a2a"
 	"a2a-server/internal/golden"
 	"a2a-server/internal/testlog"
 	"a2a-server/task/engine"
@@ -39,7 +39,7 @@ func TestWire(t *testing.T) {
 
 // wireSetup reads how a case wants its server.
 func wireSetup(t *testing.T, in *txtar.Archive) wireChange {
-	return func(engine *engine.Config, protocol *operation.Config) {
+	return func(engine *engine.Config, protocol *a2a.Config) {
 		for _, f := range in.Files {
 			if name, is := strings.CutPrefix(f.Name, "planner "); is {
 				if engine.Planner = wirePlanners[name]; engine.Planner == nil {

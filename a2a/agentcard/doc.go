@@ -1,5 +1,3 @@
-// Package agentcard makes the agent card of a server: what its operator says in a [Card],
-// with interfaces, capabilities and security as the server has them, signatures, and the
-// members of A2A 0.3. [Cards] has the card for every client, and the extended card for each
-// caller. It does not know how a card is served.
+// Package agentcard has the operator's and the program's part of the agent card of a server:
+// a [Card]. It does not know how a card is made or served.
 package agentcard

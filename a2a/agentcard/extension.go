@@ -17,9 +17,9 @@ type Extension struct {
 	Description string
 }
 
-// extensions returns the extensions of the card: every dialect, all of which are always
+// AllExtensions returns the extensions of the card: every dialect, all of which are always
 // active, and those of the program.
-func (c *Card) extensions() []sdk.AgentExtension {
+func (c *Card) AllExtensions() []sdk.AgentExtension {
 	all := dialect.Extensions()
 	for _, e := range c.Extensions {
 		all = append(all, sdk.AgentExtension{URI: e.URI, Description: e.Description})
@@ -34,7 +34,7 @@ func (c *Card) extensions() []sdk.AgentExtension {
 // required extension is not in the card.
 func (c *Card) CheckExtensions() error {
 	var known []string
-	for _, e := range c.extensions() {
+	for _, e := range c.AllExtensions() {
 		switch {
 		case e.URI == "" || strings.ContainsFunc(e.URI, func(r rune) bool { return r <= ' ' || r == ',' || r >= 0x7f }):
 			return fmt.Errorf("a2a: %q cannot name an extension: use a URI", e.URI)
@@ -49,15 +49,4 @@ func (c *Card) CheckExtensions() error {
 		}
 	}
 	return nil
-}
-
-// ExtensionURIs returns the URIs of the card's extensions, and of those that it requires.
-func (c *Card) ExtensionURIs() (known, required []string) {
-	for _, e := range c.extensions() {
-		known = append(known, e.URI)
-		if e.Required {
-			required = append(required, e.URI)
-		}
-	}
-	return known, required
 }

@@ -40,20 +40,18 @@ type Config struct {
 	// Approve says whether every call has to be approved. Defaults to true.
 	Approve *bool
 	// Depth is how many agents may have passed a message on before and with this call: 1 allows only
-	// calls that a client asked for directly. Defaults to DefaultDepth.
+	// calls that a client asked for directly. Defaults to 3.
 	Depth int
 	// Timeout limits how long a call may run without a pause. Defaults to the limit of the server.
 	Timeout time.Duration
 
 	// Allow lists reachable addresses outside the public internet. Own returns the addresses on which
-	// this process listens, which are never reached. RootCAs has certificates in PEM, trusted in
-	// addition to the system's. All default to none.
-	Allow   []netip.Prefix
-	Own     func() []netip.AddrPort
-	RootCAs []byte
+	// this process listens, which are never reached. Both default to none.
+	Allow []netip.Prefix
+	Own   func() []netip.AddrPort
 
 	// Poll is the first pause before a waiting child is looked at again. It doubles up to a minute.
-	// Defaults to DefaultPoll.
+	// Defaults to 2 s.
 	Poll time.Duration
 	// Logger gets what callers do not learn of failures. Defaults to none.
 	Logger zerolog.Logger
@@ -63,8 +61,8 @@ type Config struct {
 
 // The defaults of a [Config].
 const (
-	DefaultDepth = 3
-	DefaultPoll  = 2 * time.Second
+	defaultDepth = 3
+	defaultPoll  = 2 * time.Second
 )
 
 // The limits that cannot be configured.
@@ -90,8 +88,8 @@ const (
 
 var toolName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-// Validate returns all problems with c, joined.
-func (c *Config) Validate() error {
+// validate returns all problems with c, joined.
+func (c *Config) validate() error {
 	var errs []error
 	problem := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	if !toolName.MatchString(c.Name) {
@@ -107,10 +105,7 @@ func (c *Config) Validate() error {
 		problem("timeout and poll: a negative duration is out of range")
 	}
 	e := c.egress()
-	if err := e.Validate(); err != nil {
-		errs = append(errs, err)
-	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, e.Validate())...)
 }
 
 // New returns a toolset with the agent, and the tools beside it, such as one that hands tasks over
@@ -118,11 +113,11 @@ func (c *Config) Validate() error {
 // description of its own the toolset reads the card when its tools are asked for. Close ends the
 // connections that nobody uses.
 func New(c Config, beside ...tool.Tool) (*Toolset, error) {
-	if err := c.Validate(); err != nil {
+	if err := c.validate(); err != nil {
 		return nil, fmt.Errorf("agent %s: %w", visible.Quote(c.Name, 80), err)
 	}
 	c.Header = maps.Clone(c.Header)
-	c.Depth, c.Poll = cmp.Or(c.Depth, DefaultDepth), cmp.Or(c.Poll, DefaultPoll)
+	c.Depth, c.Poll = cmp.Or(c.Depth, defaultDepth), cmp.Or(c.Poll, defaultPoll)
 	if c.Now == nil {
 		c.Now = time.Now
 	}

@@ -38,7 +38,7 @@ type remote struct {
 
 func (c *Config) egress() egress.Config {
 	return egress.Config{
-		Allow: c.Allow, Own: c.Own, RootCAs: c.RootCAs, Header: c.Header,
+		Allow: c.Allow, Own: c.Own, Header: c.Header,
 		Timeout: -1, // contexts limit the time
 		// Requests have effects: the standard library must not repeat them.
 		NoReuse: true, MaxBytes: maxBody, Streams: true, ReadBuffer: mergeBuffer,

@@ -10,7 +10,6 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
-	"a2a-server/internal/lists"
 	"a2a-server/internal/visible"
 	"a2a-server/tool"
 	"a2a-server/tool/agent"
@@ -19,10 +18,8 @@ import (
 // view is the child as far as it is known: its status, and its artifacts, in their order.
 type view struct {
 	status    a2a.TaskStatus
-	ids       []a2a.ArtifactID
-	artifacts map[a2a.ArtifactID]*a2a.Artifact // a snapshot's, whole, until they are published
-	got       map[a2a.ArtifactID]*gathered
-	kept      int // bytes in got, up to maxKept
+	artifacts []*gathered
+	kept      int // bytes in artifacts, up to maxKept
 }
 
 // errArtifacts is the error of a child with too many artifacts. Their names stay in memory.
@@ -30,6 +27,8 @@ var errArtifacts = publicError(fmt.Sprintf("its task has more than %d artifacts,
 
 // gathered is the content of an artifact for the planner, up to maxResult.
 type gathered struct {
+	id      a2a.ArtifactID
+	whole   *a2a.Artifact // of a snapshot, until it is published
 	text    strings.Builder
 	data    []any
 	files   int
@@ -48,46 +47,40 @@ func (v *view) rests(ignored string) bool {
 
 // snapshot replaces the view. The error is errArtifacts.
 func (v *view) snapshot(t *a2a.Task) error {
-	*v = view{status: t.Status, artifacts: map[a2a.ArtifactID]*a2a.Artifact{}}
+	*v = view{status: t.Status}
 	for _, a := range t.Artifacts {
 		if a == nil {
 			continue
 		}
-		if err := v.add(a, v.got[a.ID] != nil); err != nil {
+		n, err := v.add(a, true /* more */)
+		if err != nil {
 			return err
 		}
-		v.artifacts[a.ID] = a
+		v.artifacts[n].whole = a
 	}
 	return nil
 }
 
-// add adds the content of a chunk. The error is errArtifacts.
-func (v *view) add(a *a2a.Artifact, more bool) error {
-	if v.got == nil {
-		v.got = map[a2a.ArtifactID]*gathered{}
-	}
-	g := v.got[a.ID]
-	if g == nil {
-		if len(v.ids) >= maxNames || len(a.ID) > maxID {
-			return errArtifacts
+// add adds the content of a chunk, and returns the place of its artifact. The error is errArtifacts.
+func (v *view) add(a *a2a.Artifact, more bool) (n int, _ error) {
+	if n = slices.IndexFunc(v.artifacts, func(g *gathered) bool { return g.id == a.ID }); n < 0 {
+		if n = len(v.artifacts); n >= maxNames || len(a.ID) > maxID {
+			return 0, errArtifacts
 		}
-		v.ids = append(v.ids, a.ID)
+		v.artifacts = append(v.artifacts, &gathered{id: a.ID})
 	}
-	if g == nil || !more {
-		if g != nil {
-			v.kept -= g.size
-		}
-		g = &gathered{}
-		v.got[a.ID] = g
-	}
+	g := v.artifacts[n]
 	v.kept -= g.size
+	if !more {
+		*g = gathered{id: a.ID}
+	}
 	for _, p := range a.Parts {
 		if p != nil {
 			g.add(p, min(maxResult, maxKept-v.kept))
 		}
 	}
 	v.kept += g.size
-	return nil
+	return n, nil
 }
 
 // add adds a part, up to limit bytes in all. ADK's function calls and responses are steps on the way, and no result: an agent
@@ -120,19 +113,19 @@ func (g *gathered) add(p *a2a.Part, limit int) {
 // publish publishes the artifacts of a snapshot, in place of what earlier runs have published.
 func (r *run) publish() {
 	r.live = true
-	for _, id := range r.view.ids {
-		if a := r.view.artifacts[id]; a != nil {
-			r.piece(id, a.Parts, true)
+	for n, g := range r.view.artifacts {
+		if g.whole != nil {
+			r.piece(n, g.whole.Parts, true)
 		}
+		g.whole = nil
 	}
-	r.view.artifacts = nil
 }
 
-// piece publishes parts of an artifact of the child. Its artifacts beyond the first have the names
+// piece publishes parts of the artifact n of the child. Its artifacts beyond the first have the names
 // a2 to a16, and the rest shares the last.
-func (r *run) piece(id a2a.ArtifactID, parts a2a.ContentParts, replace bool) {
+func (r *run) piece(n int, parts a2a.ContentParts, replace bool) {
 	name := ""
-	if n := slices.Index(r.view.ids, id); n > 0 {
+	if n > 0 {
 		name = "a" + strconv.Itoa(min(n, maxArtifacts)+1)
 		replace = replace && n <= maxArtifacts
 	}
@@ -217,7 +210,7 @@ func (r *run) final() (*tool.Result, error) {
 	if !r.live {
 		r.publish()
 	}
-	return r.result(said, r.view.gathered())
+	return r.result(said, r.view.artifacts)
 }
 
 // replied returns the result of an agent that answered without a task.
@@ -231,13 +224,9 @@ func (r *run) replied() (*tool.Result, error) {
 	return r.result("", []*gathered{g})
 }
 
-func (v *view) gathered() []*gathered {
-	return lists.Map(v.ids, func(id a2a.ArtifactID) *gathered { return v.got[id] })
-}
-
 func (v *view) text() string {
 	var b strings.Builder
-	for _, g := range v.gathered() {
+	for _, g := range v.artifacts {
 		b.WriteString(g.text.String())
 	}
 	return b.String()

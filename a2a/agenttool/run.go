@@ -378,10 +378,11 @@ func (r *run) take(e a2a.Event) error {
 		if !r.live {
 			r.publish()
 		}
-		if err := r.view.add(e.Artifact, e.Append); err != nil {
+		n, err := r.view.add(e.Artifact, e.Append)
+		if err != nil {
 			return r.fatal(err.Error())
 		}
-		r.piece(e.Artifact.ID, e.Artifact.Parts, !e.Append)
+		r.piece(n, e.Artifact.Parts, !e.Append)
 	}
 	return nil
 }

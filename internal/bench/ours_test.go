@@ -10,7 +10,6 @@ import (
 	"github.com/rs/zerolog"
 
 	"a2a-server/a2a"
-	"a2a-server/a2a/operation"
 	"a2a-server/approval/dialect"
 	"a2a-server/store"
 	"a2a-server/store/boltstore"
@@ -42,7 +41,7 @@ func newOurs(file string, beat time.Duration) (*service, error) {
 	if err != nil {
 		return nil, err
 	}
-	server, err := a2a.New(operation.Config{Engine: engine, Incarnation: b.incarnation, Log: logger(), Beat: beat, StreamsPerCaller: 10_000})
+	server, err := a2a.New(a2a.Config{Engine: engine, Incarnation: b.incarnation, Log: logger(), Beat: beat, StreamsPerCaller: 10_000})
 	if err != nil {
 		return nil, errors.Join(err, b.close())
 	}

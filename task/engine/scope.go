@@ -19,6 +19,9 @@ func ScopeFor(p auth.Principal, a auth.Action) store.Scope {
 	return ownerOf(p)
 }
 
+// SameScope reports whether two principals may do an action with the same objects.
+func SameScope(p, q auth.Principal, a auth.Action) bool { return ScopeFor(p, a) == ScopeFor(q, a) }
+
 // scopeIn returns ScopeFor, or if anonymous is set, the scope of resources created without
 // authentication. Their creator is unknown, so every action on them takes [auth.Admin].
 func scopeIn(p auth.Principal, a auth.Action, anonymous bool) store.Scope {

@@ -7,9 +7,9 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"a2a-server/a2a/internal/operation"
+	v03 "a2a-server/a2a/internal/v03"
 	"a2a-server/a2a/internal/wire"
-	"a2a-server/a2a/operation"
-	v03 "a2a-server/a2a/v03"
 	"a2a-server/auth"
 	"a2a-server/internal/httpd"
 	"a2a-server/task/engine"
@@ -53,7 +53,7 @@ func (h HTTP) Serve(c echo.Context, by auth.Principal, op *operation.Operation, 
 // an error without a place in its body aborts the connection.
 func (h HTTP) reply(c echo.Context, by auth.Principal, op *operation.Operation, renew engine.Renewal, in operation.Input, e Envelope) error {
 	ctx := c.Request().Context()
-	a := h.Service.Config.Engine.ReserveRead(by)
+	a := h.Service.Engine.ReserveRead(by)
 	defer a.Release()
 	request := operation.Request{By: by, Bytes: len(in.JSON), Answer: a, Renew: renew, HTTP: c.Request(), V03: e.Old != nil}
 	w := wait{}

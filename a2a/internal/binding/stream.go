@@ -13,8 +13,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"a2a-server/a2a/operation"
-	v03 "a2a-server/a2a/v03"
+	"a2a-server/a2a/internal/operation"
+	v03 "a2a-server/a2a/internal/v03"
 	"a2a-server/auth"
 	"a2a-server/internal/httpd"
 	"a2a-server/task/engine"
@@ -139,7 +139,7 @@ func (st *Stream) close() {
 func (st *Stream) open(id engine.ID) operation.Sink {
 	st.tag = st.service.EventTag(id)
 	// The writer below echo's: its Flush reports errors.
-	st.out = httpd.NewEvents(st.response.Unwrap(), st.service.Config.WriteTimeout, st.service.Config.Beat, st.cancel)
+	st.out = httpd.NewEvents(st.response.Unwrap(), st.service.WriteTimeout, st.service.Beat, st.cancel)
 	st.response.Committed, st.response.Status = true, http.StatusOK
 	return st.events
 }

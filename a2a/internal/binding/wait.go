@@ -7,7 +7,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"a2a-server/a2a/operation"
+	"a2a-server/a2a/internal/operation"
 	"a2a-server/internal/httpd"
 	"a2a-server/task/engine"
 )
@@ -23,7 +23,7 @@ type wait struct {
 // begin begins the wait for a task. cancel ends the request if the client does not read.
 func (w *wait) begin(s *operation.Service, response *echo.Response, media string, id engine.ID, cancel context.CancelCauseFunc) {
 	w.task, w.resume = id, httpd.Pause(response)
-	w.spaces = httpd.NewSpaces(response.Unwrap(), media, s.Config.WriteTimeout, s.Config.Beat, cancel)
+	w.spaces = httpd.NewSpaces(response.Unwrap(), media, s.WriteTimeout, s.Beat, cancel)
 }
 
 // end ends the wait, and reports whether the response has begun. It may be called more than once.

@@ -4,71 +4,44 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"maps"
 	"net"
-	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/peer"
 )
 
-// transportCredentials begins the connections of gRPC, with TLS or without. It implements
-// [credentials.TransportCredentials].
+// transportCredentials begins the connections of gRPC, with TLS or without.
 type transportCredentials struct {
-	tls  *tls.Config
-	open *connections
+	credentials.TransportCredentials // the library's
+
+	cut context.Context //nolint:containedctx // its end closes all connections, also later ones
 }
 
-// connections holds the open connections of a server, so that all can be closed at once: the
-// library knows none of which the first bytes are still to come, and waits for them.
-type connections struct {
-	mu     sync.Mutex
-	conns  map[*trackedConn]struct{}
-	closed bool
+// newCredentials returns the credentials of a server. All its connections end with cut. Without a config there is no TLS.
+func newCredentials(cut context.Context, config *tls.Config) *transportCredentials {
+	if config == nil {
+		return &transportCredentials{insecure.NewCredentials(), cut}
+	}
+	return &transportCredentials{credentials.NewTLS(config), cut}
 }
 
-// trackedConn is a connection in [connections].
-type trackedConn struct {
+// Clone implements [credentials.TransportCredentials].
+func (c *transportCredentials) Clone() credentials.TransportCredentials { own := *c; return &own }
+
+// cutConn is a connection that ends with the server. The library itself knows no connection of
+// which the first bytes are still to come, and waits for them.
+type cutConn struct {
 	net.Conn
-	of *connections
+	forget func() bool
 }
 
-// add returns c as a connection of o. It closes c at once after close.
-func (o *connections) add(c net.Conn) net.Conn {
-	t := &trackedConn{c, o}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.closed {
-		_ = c.Close()
-		return t
-	}
-	if o.conns == nil {
-		o.conns = map[*trackedConn]struct{}{}
-	}
-	o.conns[t] = struct{}{}
-	return t
-}
-
-// Close closes the connection, which o then forgets.
-func (t *trackedConn) Close() error {
-	t.of.mu.Lock()
-	delete(t.of.conns, t)
-	t.of.mu.Unlock()
-	return t.Conn.Close()
-}
-
-// close closes all connections, also those that are added later.
-func (o *connections) close() {
-	o.mu.Lock()
-	o.closed = true
-	all := slices.Collect(maps.Keys(o.conns))
-	o.mu.Unlock()
-	for _, t := range all {
-		_ = t.Close()
-	}
+// Close closes the connection.
+func (c *cutConn) Close() error {
+	c.forget()
+	return c.Conn.Close()
 }
 
 // connection is the connection as its calls see it. It implements [credentials.AuthInfo].
@@ -125,38 +98,19 @@ func connOf(ctx context.Context) (*connection, *peer.Peer) {
 func (c *transportCredentials) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	limited, is := raw.(interface{ OverLimit() bool })
 	over := is && limited.OverLimit()
-	raw = c.open.add(raw)
-	if c.tls == nil {
-		return raw, &connection{Conn: raw, over: over}, nil
-	}
-	conn := tls.Server(raw, c.tls)
-	if err := conn.HandshakeContext(context.Background()); err != nil {
+	raw = &cutConn{raw, context.AfterFunc(c.cut, func() { _ = raw.Close() })}
+	conn, info, err := c.TransportCredentials.ServerHandshake(raw)
+	if err != nil {
 		_ = raw.Close()
 		return nil, nil, err
 	}
-	state := conn.ConnectionState()
-	if state.NegotiatedProtocol != "h2" {
-		_ = conn.Close()
-		return nil, nil, errors.New("the client does not offer HTTP/2 (ALPN h2)")
+	made := &connection{Conn: conn, over: over}
+	if t, is := info.(credentials.TLSInfo); is {
+		if t.State.NegotiatedProtocol != "h2" {
+			_ = conn.Close()
+			return nil, nil, errors.New("the client does not offer HTTP/2 (ALPN h2)")
+		}
+		made.state = &t.State
 	}
-	return conn, &connection{Conn: conn, state: &state, over: over}, nil
+	return conn, made, nil
 }
-
-// ClientHandshake implements [credentials.TransportCredentials]. Nothing here is a client.
-func (*transportCredentials) ClientHandshake(context.Context, string, net.Conn) (net.Conn, credentials.AuthInfo, error) {
-	return nil, nil, errors.New("a2a: this is a server")
-}
-
-// Info implements [credentials.TransportCredentials].
-func (c *transportCredentials) Info() credentials.ProtocolInfo {
-	if c.tls == nil {
-		return credentials.ProtocolInfo{SecurityProtocol: "insecure"}
-	}
-	return credentials.ProtocolInfo{SecurityProtocol: "tls"}
-}
-
-// Clone implements [credentials.TransportCredentials].
-func (c *transportCredentials) Clone() credentials.TransportCredentials { own := *c; return &own }
-
-// OverrideServerName implements [credentials.TransportCredentials]. A server has none.
-func (*transportCredentials) OverrideServerName(string) error { return nil }

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	"a2a-server/a2a/operation"
+	"a2a-server/a2a/internal/operation"
 	"a2a-server/internal/strictjson"
 )
 

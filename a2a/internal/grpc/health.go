@@ -12,6 +12,7 @@ import (
 
 	"a2a-server/a2a/internal/wire"
 	"a2a-server/auth"
+	"a2a-server/internal/httpd"
 	"a2a-server/internal/stack"
 )
 
@@ -29,13 +30,20 @@ const (
 	probeTime = 3 * time.Second
 )
 
-// registerHealth adds grpc.health.v1.
-func (g *Server) registerHealth() {
+// health is the health of a server, for grpc.health.v1.
+type health struct {
+	server  *grpc.Server
+	ready   func() bool
+	watches *httpd.Shares // by address
+}
+
+// register adds grpc.health.v1 to g.
+func (h *health) register(g *Server) {
 	desc := grpc.ServiceDesc{ServiceName: healthpb.Health_ServiceDesc.ServiceName, Metadata: healthpb.Health_ServiceDesc.Metadata}
-	for name, answer := range map[string]func(*rpc, string) error{"Check": (*rpc).checkHealth, "Watch": (*rpc).watchHealth, "List": (*rpc).listHealth} {
+	for name, answer := range map[string]func(*rpc, string) error{"Check": h.check, "Watch": h.watch, "List": h.list} {
 		desc.Streams = append(desc.Streams, grpc.StreamDesc{StreamName: name, ServerStreams: name == "Watch", Handler: func(_ any, ss grpc.ServerStream) error {
 			return g.open(ss, "health "+name, func(c *rpc) error {
-				leave, err := c.joinHealth(name == "Watch")
+				leave, err := h.join(c, name == "Watch")
 				if err != nil {
 					return err
 				}
@@ -53,14 +61,13 @@ func (g *Server) registerHealth() {
 			})
 		}})
 	}
-	g.server.RegisterService(&desc, nil)
+	h.server.RegisterService(&desc, nil)
 }
 
-// joinHealth counts a call of health, until leave is called.
-func (c *rpc) joinHealth(watch bool) (leave func(), err error) {
+// join counts a call, until leave is called.
+func (h *health) join(c *rpc, watch bool) (leave func(), err error) {
 	if watch {
-		from := c.g.service.Requests.Source(c.r)
-		return c.g.watches.Take(auth.Principal{Subject: from}, 1)
+		return h.watches.Take(auth.Principal{Subject: c.service.Requests.Source(c.r)}, 1)
 	}
 	leave = func() { c.conn.probes.Add(-1) }
 	if c.conn.probes.Add(1) > maxProbes {
@@ -70,45 +77,45 @@ func (c *rpc) joinHealth(watch bool) (leave func(), err error) {
 	return leave, nil
 }
 
-// health returns the health of a service; "" is the server.
-func (g *Server) health(service string) healthpb.HealthCheckResponse_ServingStatus {
-	if _, known := g.server.GetServiceInfo()[service]; service != "" && !known {
-		return healthpb.HealthCheckResponse_SERVICE_UNKNOWN
+// status returns the health of a service; "" is the server.
+func (h *health) status(service string) *healthpb.HealthCheckResponse {
+	status := healthpb.HealthCheckResponse_NOT_SERVING
+	if _, known := h.server.GetServiceInfo()[service]; service != "" && !known {
+		status = healthpb.HealthCheckResponse_SERVICE_UNKNOWN
+	} else if h.ready() {
+		status = healthpb.HealthCheckResponse_SERVING
 	}
-	if g.all.Err() != nil || g.cfg.Ready != nil && !g.cfg.Ready() {
-		return healthpb.HealthCheckResponse_NOT_SERVING
-	}
-	return healthpb.HealthCheckResponse_SERVING
+	return &healthpb.HealthCheckResponse{Status: status}
 }
 
-func (c *rpc) checkHealth(service string) error {
-	status := c.g.health(service)
-	if status == healthpb.HealthCheckResponse_SERVICE_UNKNOWN {
+func (h *health) check(c *rpc, service string) error {
+	now := h.status(service)
+	if now.GetStatus() == healthpb.HealthCheckResponse_SERVICE_UNKNOWN {
 		return wire.Transport(404).Saying("there is no service " + wire.Clip(service))
 	}
-	return c.sendProto(&healthpb.HealthCheckResponse{Status: status})
+	return c.sendProto(now)
 }
 
-func (c *rpc) listHealth(string) error {
-	all := &healthpb.HealthListResponse{Statuses: map[string]*healthpb.HealthCheckResponse{"": {Status: c.g.health("")}}}
-	for name := range c.g.server.GetServiceInfo() {
-		all.Statuses[name] = &healthpb.HealthCheckResponse{Status: c.g.health(name)}
+func (h *health) list(c *rpc, _ string) error {
+	all := &healthpb.HealthListResponse{Statuses: map[string]*healthpb.HealthCheckResponse{"": h.status("")}}
+	for name := range h.server.GetServiceInfo() {
+		all.Statuses[name] = h.status(name)
 	}
 	return c.sendProto(all)
 }
 
-// watchHealth sends the health of a service, and again when it changes. An unknown service
+// watch sends the health of a service, and again when it changes. An unknown service
 // may not become known, but the protocol keeps the call open.
-func (c *rpc) watchHealth(service string) error {
+func (h *health) watch(c *rpc, service string) error {
 	every := time.NewTicker(watchInterval)
 	defer every.Stop()
 	last := healthpb.HealthCheckResponse_UNKNOWN
 	for {
-		if now := c.g.health(service); now != last {
-			if err := c.sendProto(&healthpb.HealthCheckResponse{Status: now}); err != nil {
+		if now := h.status(service); now.GetStatus() != last {
+			if err := c.sendProto(now); err != nil {
 				return err
 			}
-			last = now
+			last = now.GetStatus()
 		}
 		select {
 		case <-every.C:

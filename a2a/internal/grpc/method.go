@@ -5,9 +5,9 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 
+	"a2a-server/a2a/internal/operation"
+	v03 "a2a-server/a2a/internal/v03"
 	"a2a-server/a2a/internal/wire"
-	"a2a-server/a2a/operation"
-	v03 "a2a-server/a2a/v03"
 )
 
 // method is an operation in the gRPC service of a version of A2A.
@@ -59,8 +59,9 @@ func (g *Server) register(service protoreflect.ServiceDescriptor, old bool) {
 			continue
 		}
 		if old {
-			name, op.Legacy = v03.MethodName(op.Name), overGRPC(op.Name, *op.Legacy)
-			m.write = op.Legacy.Write
+			legacy := *op.Legacy
+			legacy.Read = v03.GRPCRequest(op.Name)
+			name, op.Legacy, m.write = v03.MethodName(op.Name), &legacy, legacy.Write
 		}
 		d := service.Methods().ByName(protoreflect.Name(name))
 		if d == nil {
@@ -82,13 +83,4 @@ func typeOf(d protoreflect.MessageDescriptor) protoreflect.MessageType {
 		panic(err)
 	}
 	return t
-}
-
-// overGRPC returns how an operation is written in 0.3 over gRPC.
-func overGRPC(name string, l operation.Legacy) *operation.Legacy {
-	l.Read = v03.GRPCRequest(name)
-	if name == "GetExtendedAgentCard" {
-		l.Write = v03.AppendGRPCCard
-	}
-	return &l
 }

@@ -30,16 +30,9 @@ func (c *rpc) checkContent() error {
 // takes longer than limit, and 503 when large messages hold all their memory. Call release when
 // the message is no longer needed.
 func (c *rpc) receive(by auth.Principal, limit time.Duration) (m message, release func(), err error) {
-	type arrival struct {
-		body message
-		err  error
-	}
-	arrived := make(chan arrival, 1)
-	go func() { // it outlives the call if the client does not send
-		var got arrival
-		got.err = c.ss.RecvMsg(&got.body)
-		arrived <- got
-	}()
+	var body message
+	arrived := make(chan error, 1)
+	go func() { arrived <- c.ss.RecvMsg(&body) }() // it outlives the call if the client does not send
 	timer := time.NewTimer(min(largeAfter, limit))
 	defer timer.Stop()
 	var give func() // returns the reserved memory; nil: none is reserved
@@ -50,14 +43,14 @@ func (c *rpc) receive(by auth.Principal, limit time.Duration) (m message, releas
 	}()
 	for {
 		select {
-		case got := <-arrived:
-			switch large := len(got.body) > httpd.FreeBody; {
+		case wrong := <-arrived:
+			switch large := len(body) > httpd.FreeBody; {
 			case c.ctx.Err() != nil:
 				return nil, nil, context.Cause(c.ctx)
-			case got.err != nil:
+			case wrong != nil:
 				return nil, nil, wire.ErrInvalidRequest.Saying("the call has no message, or not all of it")
 			case large && give == nil:
-				if give, err = c.g.service.Requests.Reserve(by, len(got.body)); err != nil {
+				if give, err = c.service.Requests.Reserve(by, len(body)); err != nil {
 					return nil, nil, err
 				}
 			case !large && give != nil:
@@ -65,16 +58,16 @@ func (c *rpc) receive(by auth.Principal, limit time.Duration) (m message, releas
 				give = nil
 			}
 			if give == nil {
-				return got.body, func() {}, nil
+				give = func() {}
 			}
-			return got.body, give, nil
+			return body, give, nil
 		case <-c.ctx.Done():
 			return nil, nil, context.Cause(c.ctx)
 		case <-timer.C:
 			if give != nil {
 				return nil, nil, wire.Transport(http.StatusRequestTimeout)
 			}
-			if give, err = c.g.service.Requests.Reserve(by, int(c.g.service.Config.MaxBody)); err != nil {
+			if give, err = c.service.Requests.Reserve(by, int(c.service.MaxBody)); err != nil {
 				return nil, nil, err
 			}
 			timer.Reset(limit)

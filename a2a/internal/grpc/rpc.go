@@ -16,9 +16,9 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
 
+	"a2a-server/a2a/internal/operation"
+	v03 "a2a-server/a2a/internal/v03"
 	"a2a-server/a2a/internal/wire"
-	"a2a-server/a2a/operation"
-	v03 "a2a-server/a2a/v03"
 	"a2a-server/auth"
 	"a2a-server/internal/httpd"
 	"a2a-server/task/engine"
@@ -26,15 +26,16 @@ import (
 
 // rpc is a call of gRPC while it is served.
 type rpc struct {
-	g      *Server
-	ss     grpc.ServerStream
-	ctx    context.Context //nolint:containedctx // of the call; canceled when it ends, by whatever
-	cancel context.CancelCauseFunc
-	r      *http.Request // the call as a request: its metadata are headers
-	method string        // for the log
-	conn   *connection
-	as     *method  // nil: outside A2A
-	active []string // extensions
+	service *operation.Service
+	http    string // address of the port of HTTP; "": unknown
+	ss      grpc.ServerStream
+	ctx     context.Context //nolint:containedctx // of the call; canceled when it ends, by whatever
+	cancel  context.CancelCauseFunc
+	r       *http.Request // the call as a request: its metadata are headers
+	method  string        // for the log
+	conn    *connection
+	as      *method  // nil: outside A2A
+	active  []string // extensions
 
 	rest      *engine.Subscription // the events after the beginning of a stream; nil: none
 	leave     []func()             // to call when the call has ended, the last first
@@ -77,7 +78,7 @@ func (g *Server) serve(ss grpc.ServerStream, as *method) error {
 		}
 		defer release()
 		var in operation.Input
-		err = g.service.Config.Engine.Process(c.ctx, by, len(m), func() (err error) {
+		err = g.service.Engine.Process(c.ctx, by, len(m), func() (err error) {
 			in, err = as.input(m)
 			return err
 		})
@@ -120,7 +121,7 @@ func (g *Server) open(ss grpc.ServerStream, method string, run func(*rpc) error)
 	conn, _ := connOf(ctx)
 	conn.open.Add(1)
 	defer conn.open.Add(-1)
-	c := &rpc{g: g, ss: ss, ctx: ctx, cancel: cancel, r: requestOf(ctx), method: method, conn: conn, wrote: make(chan struct{}, 1)}
+	c := &rpc{service: g.service, http: g.cfg.HTTP, ss: ss, ctx: ctx, cancel: cancel, r: requestOf(ctx), method: method, conn: conn, wrote: make(chan struct{}, 1)}
 	defer c.end()
 	err := c.guarded(func() error {
 		if wrong := g.cfg.Guard.Check(c.r); wrong != nil {
@@ -167,7 +168,7 @@ func (g *Server) call(ss grpc.ServerStream, method string, as *method, run func(
 // begin authenticates the caller, and checks the metadata.
 func (c *rpc) begin() (auth.Principal, error) {
 	w := responseHeader{http.Header{}}
-	c.active = c.g.service.Activate(w, c.r)
+	c.active = c.service.Activate(w, c.r)
 	for _, name := range []string{operation.ExtensionsHeader, operation.OldExtensionsHeader} {
 		if active := w.header.Get(name); active != "" {
 			if err := c.ss.SetHeader(metadata.Pairs(strings.ToLower(name), active)); err != nil {
@@ -175,14 +176,14 @@ func (c *rpc) begin() (auth.Principal, error) {
 			}
 		}
 	}
-	by, err := c.g.service.Requests.Principal(w, c.r)
+	by, err := c.service.Requests.Principal(w, c.r)
 	if err != nil || c.as == nil {
 		return by, err
 	}
 	if err := c.checkContent(); err != nil {
 		return by, err
 	}
-	if err := c.g.service.Versions.CheckCall(c.r, c.as.version()); err != nil {
+	if err := c.service.Versions.CheckCall(c.r, c.as.version()); err != nil {
 		return by, err
 	}
 	return by, nil
@@ -212,9 +213,9 @@ func requestOf(ctx context.Context) *http.Request {
 	return r
 }
 
-// asked returns a call as a request to the port of HTTP, whose URL the card has.
-func (g *Server) asked(r *http.Request) *http.Request {
-	at, err := netip.ParseAddrPort(g.cfg.HTTP)
+// toHTTP returns the call as a request to the port of HTTP, whose URL the card has.
+func (c *rpc) toHTTP(r *http.Request) *http.Request {
+	at, err := netip.ParseAddrPort(c.http)
 	if err != nil {
 		return r
 	}
@@ -231,15 +232,15 @@ func (g *Server) asked(r *http.Request) *http.Request {
 
 // unary runs an operation with one response.
 func (c *rpc) unary(by auth.Principal, op *operation.Operation, in operation.Input) error {
-	s, ctx := c.g.service, c.ctx
+	s, ctx := c.service, c.ctx
 	var renew engine.Renewal
 	if op.Action == auth.Create { // it may wait as long as its task runs
 		renew = s.Requests.Renews(c.r)
 		defer s.Requests.Lease(ctx, by, renew, c.cancel, op.Action)()
 	}
-	a := s.Config.Engine.ReserveRead(by)
+	a := s.Engine.ReserveRead(by)
 	defer a.Release()
-	text, err := op.Respond(s, ctx, operation.Request{By: by, Bytes: len(in.JSON), Answer: a, Renew: renew, HTTP: c.r, V03: c.as.old, ToHTTP: c.g.asked}, in, nil)
+	text, err := op.Respond(s, ctx, operation.Request{By: by, Bytes: len(in.JSON), Answer: a, Renew: renew, HTTP: c.r, V03: c.as.old, ToHTTP: c.toHTTP}, in, nil)
 	if errors.Is(context.Cause(ctx), httpd.ErrEnded) {
 		return httpd.ErrEnded // the credential has ended
 	}

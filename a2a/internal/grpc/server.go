@@ -2,6 +2,7 @@ package grpc
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -9,13 +10,13 @@ import (
 
 	a2apb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/encoding"
+	"google.golang.org/grpc/encoding/proto"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/reflection"
 
-	"crypto/tls"
-
-	"a2a-server/a2a/operation"
-	v03 "a2a-server/a2a/v03"
+	"a2a-server/a2a/internal/operation"
+	v03 "a2a-server/a2a/internal/v03"
 	"a2a-server/internal/httpd"
 )
 
@@ -46,9 +47,8 @@ type Server struct {
 	server  *grpc.Server
 	all     context.Context //nolint:containedctx // of all calls
 	end     context.CancelCauseFunc
-	conns   connections
+	cut     context.CancelFunc // closes all connections
 
-	watches     *httpd.Shares // of health, by address
 	reflections *httpd.Shares // calls
 }
 
@@ -70,12 +70,14 @@ func New(s *operation.Service, c Config) *Server {
 	if c.Header <= 0 {
 		c.Header = 64 << 10
 	}
-	g := &Server{service: s, cfg: c, watches: httpd.NewShares("watches of health are open", maxWatches, 0), reflections: httpd.NewShares("calls of reflection are open", maxWatches, 0)}
+	g := &Server{service: s, cfg: c, reflections: httpd.NewShares("calls of reflection are open", maxWatches, 0)}
 	g.all, g.end = context.WithCancelCause(context.Background())
+	open, cut := context.WithCancel(context.Background())
+	g.cut = cut
 	g.server = grpc.NewServer(
-		grpc.Creds(&transportCredentials{tls: c.TLS, open: &g.conns}),
-		grpc.ForceServerCodecV2(codec{}),
-		grpc.MaxRecvMsgSize(int(s.Config.MaxBody)),
+		grpc.Creds(newCredentials(open, c.TLS)),
+		grpc.ForceServerCodecV2(codec{encoding.GetCodecV2(proto.Name)}),
+		grpc.MaxRecvMsgSize(int(s.MaxBody)),
 		grpc.MaxHeaderListSize(uint32(c.Header)), //nolint:gosec // a limit of the configuration, which is smaller
 		grpc.MaxConcurrentStreams(maxCalls),
 		grpc.InitialWindowSize(callWindow),
@@ -84,16 +86,17 @@ func New(s *operation.Service, c Config) *Server {
 		grpc.ReadBufferSize(1<<10), // a connection keeps it; larger reads bypass it
 		grpc.WaitForHandlers(true),
 		// The pings notice a peer that is gone without a word, and leave a live peer alone.
-		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: 2 * time.Minute, Time: s.Config.Heartbeat, Timeout: s.Config.WriteTimeout}),
+		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: 2 * time.Minute, Time: s.Heartbeat, Timeout: s.WriteTimeout}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
 		grpc.StreamInterceptor(g.intercept),
 		grpc.UnknownServiceHandler(g.unknown),
 	)
 	g.register(a2apb.File_a2av1_proto.Services().ByName("A2AService"), false /* old */)
-	if !s.Config.OnlyV1 {
+	if !s.OnlyV1 {
 		g.register(v03.Service(), true /* old */)
 	}
-	g.registerHealth()
+	ready := func() bool { return g.all.Err() == nil && (c.Ready == nil || c.Ready()) }
+	(&health{g.server, ready, httpd.NewShares("watches of health are open", maxWatches, 0)}).register(g)
 	if c.Reflection {
 		reflection.Register(g.server) // its handlers are grpc's own, behind intercept
 	}
@@ -126,7 +129,7 @@ func (g *Server) Stop(ctx context.Context) (ended bool) {
 	case <-ctx.Done():
 	}
 	g.end(httpd.ErrStopping)
-	g.conns.close()
+	g.cut()
 	g.server.Stop()
 	<-done
 	return false

@@ -105,7 +105,7 @@ func protoDetails(e *wire.Error) []proto.Message {
 func (c *rpc) refuse(err error) error {
 	switch cause := context.Cause(c.ctx); {
 	case errors.Is(cause, httpd.ErrEnded):
-		err = c.g.service.Requests.Ended()
+		err = c.service.Requests.Ended()
 	case c.opened && (errors.Is(cause, httpd.ErrStopping) || errors.Is(err, httpd.ErrStopping) || errors.Is(err, engine.ErrBusy)):
 		err = errResume
 	case c.ctx.Err() == nil || errors.As(err, new(*wire.Error)) || errors.As(err, new(*engine.RecordedError)), errors.Is(err, httpd.ErrStopping) && errors.Is(err, engine.ErrUncertain):
@@ -116,7 +116,7 @@ func (c *rpc) refuse(err error) error {
 	case errors.Is(cause, httpd.ErrStopping):
 		err = httpd.ErrStopping
 	}
-	w := c.g.service.WireError(c.ctx, err, c.method)
+	w := c.service.WireError(c.ctx, err, c.method)
 	if len(w.Challenges) > 0 {
 		c.ss.SetTrailer(metadata.MD{"www-authenticate": w.Challenges})
 	}

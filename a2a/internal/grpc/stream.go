@@ -10,9 +10,9 @@ import (
 
 	"google.golang.org/grpc/mem"
 
+	"a2a-server/a2a/internal/operation"
+	v03 "a2a-server/a2a/internal/v03"
 	"a2a-server/a2a/internal/wire"
-	"a2a-server/a2a/operation"
-	v03 "a2a-server/a2a/v03"
 	"a2a-server/auth"
 	"a2a-server/internal/httpd"
 	"a2a-server/task/engine"
@@ -36,7 +36,7 @@ const frameOverhead = 5
 // stream begins an operation with a stream. It leaves the events after the beginning in
 // c.rest.
 func (c *rpc) stream(by auth.Principal, op *operation.Operation, in operation.Input) (err error) {
-	s := c.g.service
+	s := c.service
 	give, err := s.Streams.Take(by, 1)
 	if err != nil {
 		return err
@@ -53,7 +53,7 @@ func (c *rpc) stream(by auth.Principal, op *operation.Operation, in operation.In
 func (c *rpc) guarded(run func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			c.g.service.Config.Log.Error().Str("panic", wire.Clip(fmt.Sprint(p))).Bytes("stack", debug.Stack()).Str("method", wire.Clip(c.method)).Msg("call panicked")
+			c.service.Log.Error().Str("panic", wire.Clip(fmt.Sprint(p))).Bytes("stack", debug.Stack()).Str("method", wire.Clip(c.method)).Msg("call panicked")
 			err = wire.ErrInternal.Saying(wire.ErrInternal.Message)
 		}
 	}()
@@ -80,7 +80,7 @@ func (c *rpc) events(page []engine.Event) error {
 			continue
 		}
 		if limit == nil {
-			limit = time.After(c.g.service.Config.WriteTimeout)
+			limit = time.After(c.service.WriteTimeout)
 		}
 		if err := c.written(limit, errStalled); err != nil {
 			return err
@@ -167,5 +167,5 @@ func (c *rpc) send(m message) error {
 	if !c.waits(m) {
 		return nil
 	}
-	return c.written(time.After(httpd.AnswerTime+time.Duration(float64(len(m))/float64(c.g.service.Config.ReadRate)*float64(time.Second))), errSlow)
+	return c.written(time.After(httpd.AnswerTime+time.Duration(float64(len(m))/float64(c.service.ReadRate)*float64(time.Second))), errSlow)
 }

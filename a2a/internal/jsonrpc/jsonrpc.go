@@ -8,9 +8,9 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"a2a-server/a2a/internal/binding"
+	"a2a-server/a2a/internal/operation"
+	v03 "a2a-server/a2a/internal/v03"
 	"a2a-server/a2a/internal/wire"
-	"a2a-server/a2a/operation"
-	v03 "a2a-server/a2a/v03"
 	"a2a-server/auth"
 )
 
@@ -48,7 +48,7 @@ func (h *Handler) Serve(c echo.Context) (*binding.Stream, error) {
 func (h *Handler) ServeBody(c echo.Context, by auth.Principal, active []string, raw []byte, only *operation.Operation) (st *binding.Stream, err error) {
 	r := c.Request()
 	var rpc request
-	err = h.Service.Config.Engine.Process(r.Context(), by, len(raw), func() error { return rpc.parse(raw, h.methods) })
+	err = h.Service.Engine.Process(r.Context(), by, len(raw), func() error { return rpc.parse(raw, h.methods) })
 	m := h.methods[rpc.Method]
 	plain := m.old && h.Service.Versions.PlainFaults(r)
 	if err == nil {
@@ -113,13 +113,13 @@ func methods(table []operation.Operation) map[string]method {
 
 // checkMethod refuses a method of another version than the request's, and unknown names.
 func (h *Handler) checkMethod(r *http.Request, name string, m method) error {
-	if m.old && h.Service.Config.OnlyV1 {
+	if m.old && h.Service.OnlyV1 {
 		return h.Service.Versions.Other(name + " is a method of A2A 0.3, which this server does not support: use a client for A2A " + wire.Version + ", where it is " + m.op.Name)
 	}
 	if m.old {
 		return h.Service.Versions.CheckOld(r, name, m.op.Name)
 	}
-	if m.op == nil && !h.Service.Config.OnlyV1 { // it is in no version
+	if m.op == nil && !h.Service.OnlyV1 { // it is in no version
 		for _, v := range operation.AskedVersions(r) {
 			if !operation.IsVersion(v, wire.Version) && !operation.IsVersion(v, wire.OldVersion) {
 				return h.Service.Versions.Unknown(v)
@@ -154,14 +154,11 @@ func Fault(id []byte, e *wire.Error, plain bool) []byte {
 			Details []any `json:"details"`
 		}{e.Details()}
 	}
-	fault, err := json.Marshal(struct {
+	fault, _ := json.Marshal(struct {
 		Code    int    `json:"code"`
 		Message string `json:"message"`
 		Data    any    `json:"data"`
-	}{e.Code, e.Message, data})
-	if err != nil { // cannot happen: it holds strings only
-		fault = []byte(`{"code":-32603,"message":"internal error"}`)
-	}
+	}{e.Code, e.Message, data}) // it cannot fail
 	return append(append(append(head(id), `"error":`...), fault...), '}')
 }
 

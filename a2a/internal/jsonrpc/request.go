@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"a2a-server/a2a/internal/operation"
 	"a2a-server/a2a/internal/wire"
-	"a2a-server/a2a/operation"
 	"a2a-server/internal/strictjson"
 )
 

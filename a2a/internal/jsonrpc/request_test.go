@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"a2a-server/a2a/operation"
+	"a2a-server/a2a/internal/operation"
 	"a2a-server/internal/strictjson"
 )
 

@@ -12,8 +12,8 @@ import (
 
 	"a2a-server/a2a/internal/binding"
 	"a2a-server/a2a/internal/jsonrpc"
+	"a2a-server/a2a/internal/operation"
 	"a2a-server/a2a/internal/wire"
-	"a2a-server/a2a/operation"
 	"a2a-server/auth"
 	"a2a-server/internal/httpd"
 )
@@ -171,7 +171,7 @@ func (h *Handler) body(c echo.Context, by auth.Principal, v *pathOperation, in *
 	if err != nil {
 		return err
 	}
-	return h.Service.Config.Engine.Process(c.Request().Context(), by, len(raw), func() (err error) {
+	return h.Service.Engine.Process(c.Request().Context(), by, len(raw), func() (err error) {
 		if v.old != nil { // it is converted before it is decoded
 			in.JSON, err = operation.Check(raw)
 			return err
@@ -213,9 +213,6 @@ func Fault(e *wire.Error) []byte {
 		Details []any  `json:"details"`
 	}
 	e = e.Limited()
-	body, err := json.Marshal(map[string]status{"error": {e.Status, e.GRPC, e.Message, e.Details()}})
-	if err != nil { // cannot happen: it holds strings only
-		return []byte(`{"error":{"code":500,"status":"INTERNAL","message":"internal error"}}`)
-	}
+	body, _ := json.Marshal(map[string]status{"error": {e.Status, e.GRPC, e.Message, e.Details()}}) // it cannot fail
 	return body
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"a2a-server/a2a/internal/binding"
+	"a2a-server/a2a/internal/operation"
+	v03 "a2a-server/a2a/internal/v03"
 	"a2a-server/a2a/internal/wire"
-	"a2a-server/a2a/operation"
-	v03 "a2a-server/a2a/v03"
 	"a2a-server/auth"
 	"a2a-server/internal/strictjson"
 )
@@ -21,7 +21,7 @@ const OldPrefix = "/v1"
 
 // oldOperations returns the paths of 0.3, if that is served.
 func (h *Handler) oldOperations() []pathOperation {
-	if h.Service.Config.OnlyV1 {
+	if h.Service.OnlyV1 {
 		return nil
 	}
 	var all []pathOperation
@@ -56,7 +56,7 @@ func (h *Handler) isEnvelope(ctx context.Context, by auth.Principal, raw operati
 	if !bytes.Contains(raw, []byte(`"jsonrpc"`)) {
 		return false, nil
 	}
-	err = h.Service.Config.Engine.Process(ctx, by, len(raw), func() error {
+	err = h.Service.Engine.Process(ctx, by, len(raw), func() error {
 		members, err := strictjson.Members(raw)
 		is = err == nil && slices.ContainsFunc(members, func(m strictjson.Member) bool { return m.Name == "jsonrpc" })
 		return nil // decoding refuses a body that is no object

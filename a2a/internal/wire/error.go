@@ -255,8 +255,13 @@ func Refused(e *httpd.Error) *Error {
 
 // InvalidField is the error for a field of a request.
 func InvalidField(field, description string) *Error {
-	w := ErrInvalidParams.Saying(field + " " + description)
-	w.Violations = []Violation{{field, description}}
+	return InvalidFields([]Violation{{field, description}})
+}
+
+// InvalidFields is the error for fields of a request, of which there is at least one.
+func InvalidFields(all []Violation) *Error {
+	w := ErrInvalidParams.Saying(all[0].Field + " " + all[0].Description)
+	w.Violations = all
 	return w
 }
 

@@ -38,7 +38,7 @@ func TestSignedCard(t *testing.T) {
 	}
 	kids := func() int {
 		t.Helper()
-		status, body := in.do(t, http.MethodGet, agentcard.KeysPath, "")
+		status, body := in.do(t, http.MethodGet, "/.well-known/agent-card-keys.json", "")
 		if status != http.StatusOK {
 			t.Fatalf("the keys: %d %s", status, body)
 		}

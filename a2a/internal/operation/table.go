@@ -6,7 +6,7 @@ import (
 
 	a2apb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
 
-	v03 "a2a-server/a2a/v03"
+	v03 "a2a-server/a2a/internal/v03"
 	"a2a-server/auth"
 	"a2a-server/task/engine"
 )
@@ -144,22 +144,15 @@ func Table() []Operation {
 	}
 }
 
-// responds returns the Respond function of an operation with one response.
-func responds[R any, A interface {
-	append(b []byte) ([]byte, error)
-}](
-	read func(Input) (*R, error), run func(*Service, context.Context, Request, *R) (A, error),
+// responds returns the Respond function of an operation with one response, which run appends.
+func responds[R any](read func(Input) (*R, error), run func(*Service, context.Context, Request, *R, []byte) ([]byte, error),
 ) func(*Service, context.Context, Request, Input, []byte) ([]byte, error) {
 	return func(s *Service, ctx context.Context, c Request, in Input, b []byte) ([]byte, error) {
 		req, err := decode(ctx, s, c.By, in, read)
 		if err != nil {
 			return nil, err
 		}
-		out, err := run(s, ctx, c, req)
-		if err != nil {
-			return nil, err
-		}
-		return out.append(b)
+		return run(s, ctx, c, req, b)
 	}
 }
 

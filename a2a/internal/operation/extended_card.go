@@ -6,7 +6,7 @@ import (
 
 	a2apb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
 
-	"a2a-server/a2a/agentcard"
+	"a2a-server/a2a/internal/card"
 	"a2a-server/a2a/internal/wire"
 )
 
@@ -26,7 +26,7 @@ func (s *Service) extendedCard(ctx context.Context, c Request, in Input, b []byt
 	if c.ToHTTP != nil {
 		asked = c.ToHTTP(asked)
 	}
-	form := agentcard.Form{BaseURL: s.BaseURL.Of(asked), Union: c.V03, Protobuf: c.ToHTTP != nil}
+	form := card.Form{BaseURL: s.Base.Of(asked), Union: c.V03, Protobuf: c.ToHTTP != nil}
 	if s.Tenants.inPath(c.By.Tenant) { // "" is not
 		form.Tenant = c.By.Tenant
 	}
@@ -37,8 +37,8 @@ func (s *Service) extendedCard(ctx context.Context, c Request, in Input, b []byt
 // SetPrivate sets the headers of a response that only its caller may see, and may keep. Every
 // response to an authenticated caller already varies with Authorization.
 func (s *Service) SetPrivate(h http.Header) {
-	s.BaseURL.Vary(h)
-	for _, scheme := range s.Config.Card.Security {
+	s.Base.Vary(h)
+	for _, scheme := range s.Security {
 		if scheme.Header != "" && scheme.Header != "Authorization" {
 			h.Add("Vary", scheme.Header)
 		}

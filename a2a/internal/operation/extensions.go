@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	sdk "github.com/a2aproject/a2a-go/v2/a2a"
+
 	"a2a-server/a2a/internal/wire"
 )
 
@@ -19,8 +21,16 @@ const (
 var extensionsKeys = [...]string{http.CanonicalHeaderKey(ExtensionsHeader), http.CanonicalHeaderKey(OldExtensionsHeader)}
 
 // extensions are the URIs of the card's extensions.
-type extensions struct {
-	known, required []string
+type extensions struct{ known, required []string }
+
+func extensionsOf(card []sdk.AgentExtension) (x extensions) {
+	for _, e := range card {
+		x.known = append(x.known, e.URI)
+		if e.Required {
+			x.required = append(x.required, e.URI)
+		}
+	}
+	return x
 }
 
 // active returns the requested extensions that are active: those of the card, in the requested

@@ -12,19 +12,19 @@ import (
 
 // BaseURL is the URL of the interfaces.
 type BaseURL struct {
-	card  string      // the URL of the card; "": it depends on the request
-	guard httpd.Guard // which hosts are the server's
+	Card  string      // the URL of the card; "": it depends on the request
+	Guard httpd.Guard // which hosts are the server's
 }
 
 // Of returns the URL by which the client of a request reaches the interfaces: the card's or,
 // without it, a URL made from the host of the request. That host counts only if the guard
 // lists it; otherwise the URL has the address and scheme of the connection.
 func (b BaseURL) Of(r *http.Request) string {
-	if b.card != "" {
-		return b.card
+	if b.Card != "" {
+		return b.Card
 	}
-	scheme, host := b.guard.Asked(r)
-	if name := httpd.Hostname(host); slices.Contains(b.guard.Hosts, name) {
+	scheme, host := b.Guard.Asked(r)
+	if name := httpd.Hostname(host); slices.Contains(b.Guard.Hosts, name) {
 		switch port := host[len(name):]; {
 		case port == "" || port == ":":
 			return scheme + "://" + name
@@ -41,11 +41,11 @@ func (b BaseURL) Of(r *http.Request) string {
 
 // Vary tells caches on which headers a response with the base URL depends.
 func (b BaseURL) Vary(h http.Header) {
-	if b.card != "" {
+	if b.Card != "" {
 		return
 	}
 	h.Add("Vary", "Host")
-	if len(b.guard.Proxies) > 0 {
+	if len(b.Guard.Proxies) > 0 {
 		h.Add("Vary", "X-Forwarded-Host, X-Forwarded-Proto")
 	}
 }

@@ -66,9 +66,7 @@ func (p *Push) webhook(c *sdk.PushConfig, protocol, prefix string) (engine.PushC
 	add("authentication.scheme", p.wrongScheme(out.Scheme, out.Credentials))
 	add("authentication.credentials", p.wrongCredentials(out.Scheme, out.Credentials))
 	if len(all) > 0 {
-		w := wire.ErrInvalidParams.Saying(all[0].Field + " " + all[0].Description)
-		w.Violations = all
-		return engine.PushConfig{}, w
+		return engine.PushConfig{}, wire.InvalidFields(all)
 	}
 	if out.Credentials == "" {
 		out.Scheme = "" // Bearer, with a token of this server
@@ -196,7 +194,7 @@ func (s *Service) inline(c Request, req *sdk.SendMessageRequest) (*engine.PushCo
 	if id := req.Config.PushConfig.TaskID; id != "" && id != req.Message.TaskID {
 		return nil, wire.InvalidField(field+"taskId", "must be empty or that of the message")
 	}
-	out, err := s.Config.Push.webhook(req.Config.PushConfig, c.protocol(), field)
+	out, err := s.Push.webhook(req.Config.PushConfig, c.protocol(), field)
 	if err != nil {
 		return nil, err
 	}
@@ -222,70 +220,67 @@ func pushTask(id string) (engine.ID, error) {
 }
 
 // createPush sets a webhook of a task. It replaces a webhook with the same id (D13).
-func (s *Service) createPush(ctx context.Context, c Request, req *a2apb.TaskPushNotificationConfig) (jsonResponse, error) {
+func (s *Service) createPush(ctx context.Context, c Request, req *a2apb.TaskPushNotificationConfig, b []byte) ([]byte, error) {
 	id, err := pushTask(req.GetTaskId())
 	if err != nil {
-		return jsonResponse{}, err
+		return nil, err
 	}
-	set, err := s.Config.Push.webhook(toPush(req), c.protocol(), "")
+	set, err := s.Push.webhook(toPush(req), c.protocol(), "")
 	if err == nil {
-		set, err = s.Config.Engine.SetPush(ctx, c.By, id, set)
+		set, err = s.Engine.SetPush(ctx, c.By, id, set)
 	}
-	return jsonResponse{toClient(id, &set)}, err
+	return appendJSON(b, toClient(id, &set), err)
 }
 
 // getPush returns a webhook. In 0.3 a request without an id is about the first webhook.
-func (s *Service) getPush(ctx context.Context, c Request, req *a2apb.GetTaskPushNotificationConfigRequest) (jsonResponse, error) {
+func (s *Service) getPush(ctx context.Context, c Request, req *a2apb.GetTaskPushNotificationConfigRequest, b []byte) ([]byte, error) {
 	id, err := pushTask(req.GetTaskId())
 	if err != nil {
-		return jsonResponse{}, err
+		return nil, err
 	}
-	if req.GetId() == "" && c.V03 {
-		page, err := s.Config.Engine.PushList(ctx, c.By, id, 1, "")
-		if err == nil && len(page.Configs) == 0 {
+	var found engine.PushConfig
+	switch {
+	case req.GetId() != "":
+		found, err = s.Engine.Push(ctx, c.By, id, req.GetId())
+	case c.V03:
+		var page engine.PushPage
+		if page, err = s.Engine.PushList(ctx, c.By, id, 1, ""); err == nil && len(page.Configs) == 0 {
 			err = task.ErrTaskNotFound
+		} else if err == nil {
+			found = page.Configs[0]
 		}
-		if err != nil {
-			return jsonResponse{}, err
-		}
-		return jsonResponse{toClient(id, &page.Configs[0])}, nil
+	default:
+		err = wire.InvalidField("id", "is required")
 	}
-	if req.GetId() == "" {
-		return jsonResponse{}, wire.InvalidField("id", "is required")
-	}
-	found, err := s.Config.Engine.Push(ctx, c.By, id, req.GetId())
-	return jsonResponse{toClient(id, &found)}, err
+	return appendJSON(b, toClient(id, &found), err)
 }
 
-func (s *Service) listPush(ctx context.Context, c Request, req *a2apb.ListTaskPushNotificationConfigsRequest) (jsonResponse, error) {
+func (s *Service) listPush(ctx context.Context, c Request, req *a2apb.ListTaskPushNotificationConfigsRequest, b []byte) ([]byte, error) {
 	id, err := pushTask(req.GetTaskId())
 	if err != nil {
-		return jsonResponse{}, err
+		return nil, err
 	}
 	if req.GetPageSize() < 0 || req.GetPageSize() > 100 {
-		return jsonResponse{}, wire.InvalidField("pageSize", fmt.Sprintf("is %d; 1 to 100 are allowed", req.GetPageSize()))
+		return nil, wire.InvalidField("pageSize", fmt.Sprintf("is %d; 1 to 100 are allowed", req.GetPageSize()))
 	}
-	page, err := s.Config.Engine.PushList(ctx, c.By, id, int(req.GetPageSize()), req.GetPageToken())
-	if err != nil {
-		return jsonResponse{}, err
-	}
+	page, err := s.Engine.PushList(ctx, c.By, id, int(req.GetPageSize()), req.GetPageToken())
 	out := sdk.ListTaskPushConfigResponse{Configs: []*sdk.PushConfig{}, NextPageToken: page.Next}
 	for i := range page.Configs {
 		out.Configs = append(out.Configs, toClient(id, &page.Configs[i]))
 	}
-	return jsonResponse{out}, nil
+	return appendJSON(b, out, err)
 }
 
 // deletePush deletes a webhook. It is idempotent.
-func (s *Service) deletePush(ctx context.Context, c Request, req *a2apb.DeleteTaskPushNotificationConfigRequest) (jsonResponse, error) {
+func (s *Service) deletePush(ctx context.Context, c Request, req *a2apb.DeleteTaskPushNotificationConfigRequest, b []byte) ([]byte, error) {
 	id, err := pushTask(req.GetTaskId())
 	if err != nil {
-		return jsonResponse{}, err
+		return nil, err
 	}
 	if req.GetId() == "" {
-		return jsonResponse{}, wire.InvalidField("id", "is required")
+		return nil, wire.InvalidField("id", "is required")
 	}
-	return jsonResponse{struct{}{}}, s.Config.Engine.DeletePush(ctx, c.By, id, req.GetId())
+	return appendJSON(b, struct{}{}, s.Engine.DeletePush(ctx, c.By, id, req.GetId()))
 }
 
 // toPush converts a config without checking it: that is for the operation.

@@ -1,4 +1,4 @@
-package operation
+package a2a
 
 import (
 	"context"
@@ -7,15 +7,16 @@ import (
 	"github.com/rs/zerolog"
 
 	"a2a-server/a2a/agentcard"
+	"a2a-server/a2a/internal/card"
+	"a2a-server/a2a/internal/operation"
 	"a2a-server/auth"
 	"a2a-server/internal/httpd"
 	"a2a-server/internal/keyring"
-	"a2a-server/task/engine"
 )
 
-// Config configures a [Service].
+// Config configures a [Server].
 type Config struct {
-	Engine *engine.Engine // required
+	Engine operation.Engine // required
 
 	// Authenticator identifies callers; nil: every caller is auth.Anonymous.
 	Authenticator auth.Authenticator
@@ -38,7 +39,7 @@ type Config struct {
 	Push *Push
 
 	// CardKeys signs the agent card and the extended card; the public keys are served at
-	// [agentcard.KeysPath]. It needs Card.URL. Nil: the cards are not signed.
+	// [card.KeysPath]. It needs Card.URL. Nil: the cards are not signed.
 	CardKeys *keyring.Signer
 
 	Health string      // path of a health probe, named at the base URL; "": none
@@ -95,7 +96,7 @@ func (c Config) withDefaults() Config {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	c.Guard.Linked = []string{"/", agentcard.Path}
+	c.Guard.Linked = []string{"/", card.Path}
 	return c
 }
 
@@ -106,3 +107,6 @@ func positive[N int | int64 | time.Duration](given, usual N) N {
 	}
 	return usual
 }
+
+// Push says which webhooks clients may set.
+type Push = operation.Push

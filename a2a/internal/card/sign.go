@@ -1,4 +1,4 @@
-package agentcard
+package card
 
 import (
 	"bytes"
@@ -42,18 +42,19 @@ func newSigner(keys *keyring.Signer, url string) (*signer, error) {
 	return &signer{keys: keys, url: url + KeysPath}, nil
 }
 
-// signed returns a card, a JSON object, with its signatures, if cards are signed.
+// signed returns a card, a JSON object, with its signatures, if cards are signed. spec returns the card
+// with its requirements in the form of the specification, which the signatures cover in any form.
 //
 // The signatures cover the members that a reader of A2A 1.0 has of the card, not its bytes:
 // members of other versions are for readers of those versions. Empty values are not covered,
 // as the SDKs for Python and JavaScript verify it. If the specification's form differs,
 // because an empty message says something, a second signature covers that form. A reader needs
 // only one signature that fits.
-func (c *Cards) signed(card []byte) ([]byte, error) {
+func (c *Cards) signed(card []byte, spec func() ([]byte, error)) ([]byte, error) {
 	if c.signer == nil {
 		return card, nil
 	}
-	all, err := c.signer.sign(card)
+	all, err := c.signer.sign(card, spec)
 	if err != nil {
 		return nil, fmt.Errorf("sign the agent card: %w", err)
 	}
@@ -65,9 +66,9 @@ func (c *Cards) signed(card []byte) ([]byte, error) {
 	return append(append(out, text...), '}'), nil
 }
 
-// sign returns the signatures of a card. They are the same for the same card until the key
+// sign returns the signatures of a card, as [Cards.signed] has them. They are the same for the same card until the key
 // changes.
-func (c *signer) sign(card []byte) ([]sdk.AgentCardSignature, error) {
+func (c *signer) sign(card []byte, spec func() ([]byte, error)) ([]sdk.AgentCardSignature, error) {
 	id, err := c.keys.KeyID()
 	if err != nil {
 		return nil, err
@@ -82,7 +83,11 @@ func (c *signer) sign(card []byte) ([]sdk.AgentCardSignature, error) {
 	if all != nil {
 		return all, nil
 	}
-	payloads, err := payloads(card)
+	text, err := spec()
+	if err != nil {
+		return nil, err
+	}
+	payloads, err := payloads(text)
 	if err != nil {
 		return nil, err
 	}
@@ -104,18 +109,9 @@ func (c *signer) sign(card []byte) ([]sdk.AgentCardSignature, error) {
 // payloads returns the payloads of a card's signatures: the canonical form (RFC 8785) of
 // the card without empty values, and that of the specification (§8.4.1) if it differs.
 func payloads(card []byte) ([][]byte, error) {
-	var members map[string]any
-	if err := json.Unmarshal(card, &members); err != nil {
-		return nil, err
-	}
-	specScopes(members)
-	text, err := json.Marshal(members)
-	if err != nil {
-		return nil, err
-	}
 	// protojson drops the members of 0.3, and knows which defaults were set (§8.4.1).
 	var pb a2apb.AgentCard
-	if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(text, &pb); err != nil {
+	if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(card, &pb); err != nil {
 		return nil, err
 	}
 	pb.Signatures = nil
@@ -138,21 +134,6 @@ func payloads(card []byte) ([][]byte, error) {
 		}
 	}
 	return payloads, nil
-}
-
-// specScopes writes the scopes of a card's requirements as the specification has them,
-// whatever form the card is served in.
-func specScopes(card map[string]any) {
-	requirements, _ := card["securityRequirements"].([]any)
-	for _, r := range requirements {
-		one, _ := r.(map[string]any)
-		schemes, _ := one["schemes"].(map[string]any)
-		for name, scopes := range schemes {
-			if list, is := scopes.([]any); is {
-				schemes[name] = map[string]any{"list": list}
-			}
-		}
-	}
 }
 
 // withoutEmpty returns a JSON value without the texts, lists and objects in it that are

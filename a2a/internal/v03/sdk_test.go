@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	v03 "a2a-server/a2a/v03"
+	v03 "a2a-server/a2a/internal/v03"
 )
 
 // samples makes values of A2A 1.0 in all their forms.

@@ -2,9 +2,7 @@ package operation
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 	a2apb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
@@ -35,11 +33,11 @@ func checkHistory[N int | int32](field string, n *N) error {
 // the message for the engine.
 func (s *Service) prepare(c Request, req *sdk.SendMessageRequest) (config sdk.SendMessageConfig, send engine.Send, err error) {
 	send = engine.Send{By: c.By, Message: req.Message, Bytes: c.Bytes, Renew: c.Renew}
-	if err = modes(s.Config.Card.InputModes).check(req.Message); err != nil || req.Config == nil {
+	if err = modes(s.InputModes).check(req.Message); err != nil || req.Config == nil {
 		return config, send, err
 	}
 	config = *req.Config
-	if config.PushConfig != nil && s.Config.Push == nil {
+	if config.PushConfig != nil && s.Push == nil {
 		return config, send, noPush()
 	}
 	if err = checkHistory("configuration.historyLength", config.HistoryLength); err == nil && config.PushConfig != nil {
@@ -52,27 +50,27 @@ func (s *Service) prepare(c Request, req *sdk.SendMessageRequest) (config sdk.Se
 // unless the request says otherwise (§3.2.2). When too many sends are waiting, a message
 // that would create a task is refused. A message to an existing task may be a decision, so it is
 // accepted; if its task is still running then, the response is an error that names the task.
-func (s *Service) send(ctx context.Context, c Request, req *sdk.SendMessageRequest) (sendResponse, error) {
+func (s *Service) send(ctx context.Context, c Request, req *sdk.SendMessageRequest, b []byte) ([]byte, error) {
 	config, message, err := s.prepare(c, req)
 	if err != nil {
-		return sendResponse{}, err
+		return nil, err
 	}
 	var full error // no place to wait is left
 	if !config.ReturnImmediately {
 		var give func()
-		switch give, full = s.waiting.Take(c.By, 1); {
+		switch give, full = s.Waiting.Take(c.By, 1); {
 		case full == nil:
 			defer give()
 		case req.Message.TaskID == "":
-			return sendResponse{}, full
+			return nil, full
 		}
 	}
-	out, err := s.Config.Engine.Send(ctx, message)
+	out, err := s.Engine.Send(ctx, message)
 	if err != nil {
-		return sendResponse{}, err
+		return nil, err
 	}
 	if out.Direct != nil {
-		return sendResponse{message: out.Direct}, nil
+		return appendJSON(b, sdk.StreamResponse{Event: out.Direct}, nil)
 	}
 	wait := c.Answer.Await
 	switch {
@@ -86,12 +84,12 @@ func (s *Service) send(ctx context.Context, c Request, req *sdk.SendMessageReque
 		err = &engine.RecordedError{Task: out.Task, Cause: err}
 	}
 	if err != nil {
-		return sendResponse{}, err
+		return nil, err
 	}
 	if full != nil && !rests(view.State()) {
-		return sendResponse{}, wire.ErrBusy.Saying(full.Error()).Recorded(out.Task.String())
+		return nil, wire.ErrBusy.Saying(full.Error()).Recorded(out.Task.String())
 	}
-	return sendResponse{task: taskResponse{view, viewOptions(config.HistoryLength)}}, nil
+	return append(view.AppendTask(append(b, `{"task":`...), viewOptions(config.HistoryLength)), '}'), nil
 }
 
 // rests reports whether a send that waits is answered with a task of this state (§3.2.2).
@@ -114,18 +112,18 @@ func (s *Service) stream(ctx context.Context, c Request, req *sdk.SendMessageReq
 	if err != nil {
 		return nil, err
 	}
-	out, err := s.Config.Engine.Send(ctx, message)
+	out, err := s.Engine.Send(ctx, message)
 	if err != nil {
 		return nil, err
 	}
 	if out.Direct != nil {
-		data, err := json.Marshal(sdk.StreamResponse{Event: out.Direct})
+		data, err := appendJSON(nil, sdk.StreamResponse{Event: out.Direct}, nil)
 		if err != nil {
-			return nil, fmt.Errorf("encode message: %w", err)
+			return nil, err
 		}
 		return nil, open(engine.ID{})([]engine.Event{{Public: true, Data: data}})
 	}
-	return s.Config.Engine.Stream(ctx, c.By, out, func(first *engine.StreamStart) error {
+	return s.Engine.Stream(ctx, c.By, out, func(first *engine.StreamStart) error {
 		yield := open(out.Task)
 		if first == nil {
 			return nil
@@ -150,7 +148,7 @@ func (s *Service) subscribe(ctx context.Context, c Request, req *a2apb.Subscribe
 		n, resumes = c.From(id)
 	}
 	if resumes {
-		h, err := s.Config.Engine.Header(ctx, c.By, id)
+		h, err := s.Engine.Header(ctx, c.By, id)
 		if err != nil {
 			return nil, err
 		}
@@ -168,12 +166,12 @@ func (s *Service) subscribe(ctx context.Context, c Request, req *a2apb.Subscribe
 	if c.V03 { // where a stream ends with its final event
 		until = engine.UntilInput
 	}
-	return s.Config.Engine.Subscribe(c.By, id, n, until), nil
+	return s.Engine.Subscribe(c.By, id, n, until), nil
 }
 
 // begin begins a stream with the current task, and returns where it continues.
 func (s *Service) begin(ctx context.Context, by auth.Principal, id engine.ID, open Opener) (n uint64, err error) {
-	a := s.Config.Engine.ReserveRead(by)
+	a := s.Engine.ReserveRead(by)
 	defer a.Release()
 	first, err := a.StreamStart(ctx, id)
 	if err != nil {
@@ -206,18 +204,18 @@ func taskID(id string) (engine.ID, error) {
 	return parsed, nil
 }
 
-func (s *Service) get(ctx context.Context, c Request, req *a2apb.GetTaskRequest) (taskResponse, error) {
+func (s *Service) get(ctx context.Context, c Request, req *a2apb.GetTaskRequest, b []byte) ([]byte, error) {
 	if err := checkHistory("historyLength", req.HistoryLength); err != nil {
-		return taskResponse{}, err
+		return nil, err
 	}
 	if _, err := taskID(req.GetId()); err != nil {
-		return taskResponse{}, err
+		return nil, err
 	}
 	view, err := c.Answer.Get(ctx, req.GetId())
-	return taskResponse{view, viewOptions(req.HistoryLength)}, err
+	return appendTask(b, view, err, viewOptions(req.HistoryLength))
 }
 
-func (s *Service) list(ctx context.Context, c Request, req *a2apb.ListTasksRequest) (listResponse, error) {
+func (s *Service) list(ctx context.Context, c Request, req *a2apb.ListTasksRequest, b []byte) ([]byte, error) {
 	options := viewOptions(req.HistoryLength)
 	options.NoArtifacts = !req.GetIncludeArtifacts()
 	q := engine.Query{Context: req.GetContextId(), PageSize: int(req.GetPageSize()), Cursor: req.GetPageToken(), Artifacts: req.GetIncludeArtifacts()}
@@ -228,22 +226,25 @@ func (s *Service) list(ctx context.Context, c Request, req *a2apb.ListTasksReque
 		q.Since = after.AsTime()
 	}
 	list, err := c.Answer.List(ctx, q)
-	return listResponse{list, options}, err
+	if err != nil {
+		return nil, err
+	}
+	return appendList(b, list, options), nil
 }
 
 // cancel cancels a task and returns it. It is idempotent (D5).
-func (s *Service) cancel(ctx context.Context, c Request, req *a2apb.CancelTaskRequest) (taskResponse, error) {
+func (s *Service) cancel(ctx context.Context, c Request, req *a2apb.CancelTaskRequest, b []byte) ([]byte, error) {
 	id, err := taskID(req.GetId())
 	if err != nil {
-		return taskResponse{}, err
+		return nil, err
 	}
 	if c.V03 { // where canceling is not idempotent (0.3 §7.4)
-		if h, err := s.Config.Engine.Header(ctx, c.By, id); err == nil && task.StateName(h.State) == sdk.TaskStateCanceled {
-			return taskResponse{}, &task.StateError{Task: id, State: sdk.TaskStateCanceled, NotCancelable: true}
+		if h, err := s.Engine.Header(ctx, c.By, id); err == nil && task.StateName(h.State) == sdk.TaskStateCanceled {
+			return nil, &task.StateError{Task: id, State: sdk.TaskStateCanceled, NotCancelable: true}
 		}
 	}
 	view, err := c.Answer.Cancel(ctx, id)
-	return taskResponse{view, viewOptions[int](nil)}, err
+	return appendTask(b, view, err, viewOptions[int](nil))
 }
 
 // noPush is the error of every push notification operation of a server without [Push], as

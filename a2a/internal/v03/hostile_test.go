@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	v03 "a2a-server/a2a/v03"
+	v03 "a2a-server/a2a/internal/v03"
 	"a2a-server/internal/strictjson"
 )
 
@@ -154,42 +154,6 @@ func TestMessagesOfEachForm(t *testing.T) {
 	}
 }
 
-// A scheme without scopes has none in 0.3, whose clients refuse null there.
-func TestCardWithoutScopes(t *testing.T) {
-	t.Parallel()
-	for _, list := range []string{`{}`, `{"list":[]}`, `[]`, `null`} {
-		got, err := v03.UnionCard([]byte(`{"supportedInterfaces":[{"protocolVersion":"0.3"}],"securityRequirements":[{"schemes":{"m":` + list + `}}]}`))
-		if err != nil || !strings.Contains(string(got), `"security":[{"m":[]}]`) {
-			t.Errorf("%s = %s, %v, want []", list, got, err)
-		}
-	}
-}
-
-// The card says of 0.3 what it says of 1.0, with the interfaces of 0.3 only.
-func TestUnionCard(t *testing.T) {
-	t.Parallel()
-	for extended, capabilities := range map[bool]string{true: `{"extendedAgentCard":true}`, false: `{"extendedAgentCard":false}`} {
-		got, err := v03.UnionCard([]byte(`{"capabilities":` + capabilities + `,"supportedInterfaces":[{"url":"new","protocolBinding":"JSONRPC","protocolVersion":"1.0"},{"url":"old","protocolBinding":"HTTP+JSON","protocolVersion":"0.3"}],` +
-			`"securitySchemes":{"k":{"apiKeySecurityScheme":{"location":"header","name":"X"}}}}`))
-		if err != nil {
-			t.Fatal(err)
-		}
-		var card struct {
-			URL                               string
-			AdditionalInterfaces              []map[string]string
-			SecuritySchemes                   map[string]map[string]any
-			SupportsAuthenticatedExtendedCard bool
-		}
-		if err := json.Unmarshal(got, &card); err != nil {
-			t.Fatal(err)
-		}
-		k := card.SecuritySchemes["k"]
-		if card.URL != "old" || len(card.AdditionalInterfaces) != 1 || card.SupportsAuthenticatedExtendedCard != extended || k["in"] != "header" || k["location"] != nil {
-			t.Errorf("the card is %s", got)
-		}
-	}
-}
-
 // What is no value of 1.0 is an error, whatever it is, and nothing of it is appended.
 func TestBrokenAnswers(t *testing.T) {
 	t.Parallel()
@@ -237,9 +201,6 @@ func FuzzAppendEvent(f *testing.F) {
 					t.Fatalf("%s of %s is %s", name, raw, got)
 				}
 			}
-		}
-		if got, err := v03.UnionCard(raw); err == nil && !json.Valid(got) {
-			t.Fatalf("the card %s is %s", raw, got)
 		}
 	})
 }

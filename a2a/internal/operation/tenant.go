@@ -8,7 +8,7 @@ import (
 
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 
-	"a2a-server/a2a/agentcard"
+	"a2a-server/a2a/internal/card"
 	"a2a-server/a2a/internal/wire"
 	"a2a-server/auth"
 )
@@ -34,7 +34,7 @@ type Tenants struct{ reserved []string }
 // newTenants returns the tenants of a server with the operations of a table and a health probe.
 func newTenants(table []Operation, health string) Tenants {
 	all := []string{"", ".", "..", "v1" /* of A2A 0.3 */, "livez", "readyz"}
-	paths := []string{agentcard.Path, OpenAPIPath, health}
+	paths := []string{card.Path, OpenAPIPath, health}
 	for i := range table {
 		for _, r := range table[i].Routes {
 			paths = append(paths, r.Path)
@@ -66,7 +66,7 @@ func (t Tenants) OfPath(by auth.Principal, values []string) (tenant string, rest
 // checkTenant returns an error if a request names a tenant other than the
 // caller's or, unless path is empty, other than path. Every binding calls it before the
 // operation reads anything, so that the error reveals nothing about stored data.
-func checkTenant(by auth.Principal, path string, req any) error {
+func checkTenant(caller, path string, req any) error {
 	all, err := tenantsOf(req)
 	if err != nil {
 		return err
@@ -76,7 +76,7 @@ func checkTenant(by auth.Principal, path string, req any) error {
 		case named == "":
 		case path != "" && named != path:
 			return wire.InvalidField("tenant", "is not the tenant of the path")
-		case named != by.Tenant:
+		case named != caller:
 			return wire.Transport(http.StatusNotFound)
 		}
 	}

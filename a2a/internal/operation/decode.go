@@ -66,11 +66,12 @@ func ProtoReason(err error) string {
 
 // decode reads a request of any size.
 func decode[R any](ctx context.Context, s *Service, by auth.Principal, in Input, read func(Input) (*R, error)) (req *R, err error) {
-	err = s.Config.Engine.Process(ctx, by, len(in.JSON), func() (err error) {
+	tenant := by.Tenant // so that by stays on the stack
+	err = s.Engine.Process(ctx, by, len(in.JSON), func() (err error) {
 		if req, err = read(in); err != nil {
 			return err
 		}
-		return checkTenant(by, in.Tenant, req)
+		return checkTenant(tenant, in.Tenant, req)
 	})
 	return req, err
 }
@@ -140,9 +141,7 @@ func readListTasks(in Input) (*a2apb.ListTasksRequest, error) {
 		Status any `json:"status"`
 	}
 	if len(in.JSON) > 0 {
-		if err := json.Unmarshal(in.JSON, &given); err != nil {
-			return nil, fmt.Errorf("decode ListTasks: %w", err) // it was decoded before
-		}
+		_ = json.Unmarshal(in.JSON, &given) // it was decoded before
 	}
 	if name, ok := given.Status.(string); ok {
 		if _, known := a2apb.TaskState_value[name]; !known {
@@ -188,9 +187,7 @@ func checkMessage(m *a2apb.Message) error {
 		}
 	}
 	if len(all) > 0 {
-		w := wire.ErrInvalidParams.Saying(all[0].Field + " " + all[0].Description)
-		w.Violations = all
-		return w
+		return wire.InvalidFields(all)
 	}
 	return nil
 }

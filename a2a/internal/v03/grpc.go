@@ -3,8 +3,6 @@ package v03
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -44,22 +42,22 @@ func GRPCRequest(operation string) func(raw []byte, form Form) ([]byte, error) {
 	return nil // the requests are the same
 }
 
-// grpcRequest are the members of requests over gRPC that HTTP+JSON has in the path and the query.
+// grpcRequest has the members of requests over gRPC that HTTP+JSON has in the path and the query, and of the
+// requests of 1.0.
 type grpcRequest struct {
-	Name          string `json:"name"`
-	Parent        string `json:"parent"`
-	HistoryLength int    `json:"historyLength"`
-	PageSize      int    `json:"pageSize"`
-	PageToken     string `json:"pageToken"`
+	Name          string `json:"name,omitempty"`
+	Parent        string `json:"parent,omitempty"`
+	ID            string `json:"id,omitempty"`
+	TaskID        string `json:"taskId,omitempty"`
+	HistoryLength int    `json:"historyLength,omitempty"` // 0 is no length in 0.3, but the whole history
+	PageSize      int    `json:"pageSize,omitempty"`
+	PageToken     string `json:"pageToken,omitempty"`
 }
 
-// readGRPC reads a request, and the id of the task in its parent.
-func readGRPC(raw []byte) (r grpcRequest, task string, wrong error) {
-	if err := json.Unmarshal(raw, &r); err != nil {
-		return r, "", fmt.Errorf("read a request over gRPC: %w", err) // it was made just now
-	}
-	task, wrong = within(r.Parent, "parent")
-	return r, task, wrong
+// readGRPC reads a request, which was made just now, and so can be read.
+func readGRPC(raw []byte) (r grpcRequest) {
+	_ = json.Unmarshal(raw, &r)
+	return r
 }
 
 // within returns the id in tasks/{id}.
@@ -72,60 +70,47 @@ func within(name, field string) (id string, err error) {
 }
 
 func taskRequest(raw []byte, _ Form) ([]byte, error) {
-	in, _, _ := readGRPC(raw)
+	in := readGRPC(raw)
 	id, err := within(in.Name, "name")
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(struct {
-		ID            string `json:"id"`
-		HistoryLength int    `json:"historyLength,omitempty"` // 0 is no length in 0.3, but the whole history
-	}{id, in.HistoryLength})
+	return json.Marshal(grpcRequest{ID: id, HistoryLength: in.HistoryLength})
 }
 
 func configRequest(raw []byte, _ Form) ([]byte, error) {
-	in, _, _ := readGRPC(raw)
+	in := readGRPC(raw)
 	task, config, ok := strings.Cut(in.Name, "/pushNotificationConfigs/")
 	id, err := within(task, "name")
 	if !ok || err != nil || strings.Contains(config, "/") {
 		return nil, &Error{"name", "must be tasks/, the id of a task, /pushNotificationConfigs/ and the id of a config"}
 	}
-	return json.Marshal(struct {
-		TaskID string `json:"taskId"`
-		ID     string `json:"id"`
-	}{id, config})
+	return json.Marshal(grpcRequest{TaskID: id, ID: config})
 }
 
 func listConfigsRequest(raw []byte, _ Form) ([]byte, error) {
-	in, task, err := readGRPC(raw)
+	in := readGRPC(raw)
+	task, err := within(in.Parent, "parent")
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(struct {
-		TaskID    string `json:"taskId"`
-		PageSize  int    `json:"pageSize,omitempty"`
-		PageToken string `json:"pageToken,omitempty"`
-	}{task, in.PageSize, in.PageToken})
+	return json.Marshal(grpcRequest{TaskID: task, PageSize: in.PageSize, PageToken: in.PageToken})
 }
 
 func createRequest(raw []byte, form Form) ([]byte, error) {
-	_, task, err := readGRPC(raw)
+	in := readGRPC(raw)
+	task, err := within(in.Parent, "parent")
 	if err != nil {
 		return nil, err
 	}
-	id, err := json.Marshal(task)
-	if err != nil {
-		return nil, err
-	}
+	id, _ := json.Marshal(task)                                                                  // a string
 	return CreatePushConfig(slices.Concat([]byte(`{"taskId":`), id, []byte(","), raw[1:]), form) // it has a parent
 }
 
 // listRequest converts the JSON of ListTasks.
 func listRequest(raw []byte, _ Form) ([]byte, error) {
 	all := map[string]json.RawMessage{}
-	if err := json.Unmarshal(raw, &all); err != nil {
-		return nil, fmt.Errorf("list tasks: %w", err) // it was made just now
-	}
+	_ = json.Unmarshal(raw, &all) // it was made just now
 	if after, ok := all["lastUpdatedTime"]; ok {
 		all["statusTimestampAfter"] = after
 		delete(all, "lastUpdatedTime")
@@ -134,34 +119,4 @@ func listRequest(raw []byte, _ Form) ([]byte, error) {
 		all["status"] = []byte(`"TASK_STATE_CANCELED"`)
 	}
 	return json.Marshal(all)
-}
-
-// AppendGRPCCard appends a union card, of [UnionCard], to dst as the JSON of the card of [Service].
-func AppendGRPCCard(dst, union []byte, _ Form) ([]byte, error) {
-	var all map[string]json.RawMessage
-	var in struct {
-		SecurityRequirements []struct {
-			Schemes map[string]scopes `json:"schemes"`
-		} `json:"securityRequirements"`
-	}
-	if err := errors.Join(json.Unmarshal(union, &all), json.Unmarshal(union, &in)); err != nil {
-		return dst, fmt.Errorf("agent card for A2A 0.3: %w", err)
-	}
-	type list struct {
-		List []string `json:"list"`
-	}
-	security := []map[string]map[string]list{}
-	for _, r := range in.SecurityRequirements {
-		schemes := map[string]list{}
-		for name, s := range r.Schemes {
-			schemes[name] = list{s}
-		}
-		security = append(security, map[string]map[string]list{"schemes": schemes})
-	}
-	text, err := json.Marshal(security)
-	if err != nil {
-		return dst, fmt.Errorf("agent card for A2A 0.3: %w", err)
-	}
-	all["security"] = text
-	return appended(dst, all)
 }

@@ -16,7 +16,7 @@ type Resume func(id engine.ID) (seq uint64, ok bool)
 // EventTag returns 4 hex digits derived from a task and the store's incarnation, so that an
 // event id of another task, or of a store that was replaced, is not accepted.
 func (s *Service) EventTag(id engine.ID) string {
-	n := binary.BigEndian.Uint64(id[8:]) ^ s.Config.Incarnation
+	n := binary.BigEndian.Uint64(id[8:]) ^ s.Incarnation
 	return fmt.Sprintf("%04x", uint16(n^n>>16^n>>32^n>>48))
 }
 

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"net/url"
 
+	v03 "a2a-server/a2a/internal/v03"
 	"a2a-server/a2a/internal/wire"
-	v03 "a2a-server/a2a/v03"
 	"a2a-server/auth"
 	"a2a-server/internal/strictjson"
 )
@@ -59,7 +59,7 @@ func (s *Service) ReadOld(ctx context.Context, by auth.Principal, in Input, op *
 	if old.Read == nil || len(in.JSON) == 0 {
 		return in, nil
 	}
-	err := s.Config.Engine.Process(ctx, by, len(in.JSON), func() (err error) {
+	err := s.Engine.Process(ctx, by, len(in.JSON), func() (err error) {
 		if in.JSON, err = old.Read(in.JSON, form); err == nil {
 			_ = strictjson.Read(in.JSON, func(r strictjson.Reader) bool { return in.Read(r, op) })
 		}
