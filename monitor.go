@@ -13,7 +13,7 @@ import (
 	"a2a-server/internal/httpd"
 	"a2a-server/internal/metrics"
 	"a2a-server/task/engine"
-	"a2a-server/task/outbox"
+	"a2a-server/task/notify"
 )
 
 const metricsConnections = 64
@@ -45,7 +45,7 @@ func (s *Server) meter() {
 		Load:       func() engine.Load { return s.engine.Load() },
 		Streams:    func() int { return s.streams.Taken() },
 		LastBackup: func() time.Time { return s.store.lastBackup() },
-		Push:       s.pushed, Notifications: func() []outbox.Stats { return s.notify.Stats() },
+		Push:       s.pushed, Notifications: func() []notify.Stats { return s.notify.Stats() },
 		Tool: func(name string) bool {
 			return slices.ContainsFunc(s.catalog.Known(), func(k agentcard.Skill) bool { return k.ID == name }) || slices.Contains(s.tools.Load().Reserved, name)
 		},

@@ -26,7 +26,6 @@ import (
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/inbox/api"
-	"a2a-server/task/outbox"
 	"a2a-server/task/push"
 )
 
@@ -97,9 +96,9 @@ func (s *Server) openPush() {
 }
 
 // pushed returns what was sent to webhooks; on is false if push notifications are off.
-func (s *Server) pushed() (counted outbox.Stats, on bool) {
+func (s *Server) pushed() (counted push.Stats, on bool) {
 	if s.push == nil {
-		return outbox.Stats{}, false
+		return push.Stats{}, false
 	}
 	return s.push.deliverer.Stats(), true
 }

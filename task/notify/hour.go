@@ -13,7 +13,7 @@ import (
 
 	"a2a-server/store"
 	"a2a-server/task"
-	"a2a-server/task/outbox"
+	"a2a-server/task/internal/outbox"
 )
 
 // rowRoute is the state of a route, in the scope owner. Key: the name of the route; value: the

@@ -5,7 +5,7 @@
 //
 // The batch that asks or resolves an approval puts a row for each route that takes it
 // ([task.RowNotify]), so that a crash neither loses nor invents a message. Each route is a lane of
-// package task/outbox, which sends one message at a time: a dead route holds up no other. The state
+// package task/internal/outbox, which sends one message at a time: a dead route holds up no other. The state
 // of a route (its hour, its summary) is a row, too.
 //
 // # Guarantees
@@ -38,7 +38,7 @@ import (
 
 	"a2a-server/store"
 	"a2a-server/task"
-	"a2a-server/task/outbox"
+	"a2a-server/task/internal/outbox"
 )
 
 // The limits of a [Pump].
@@ -134,8 +134,11 @@ func (p *Pump) SetRoutes(routes []Route) {
 	p.box.Wake()
 }
 
+// Stats counts the work of a route.
+type Stats = outbox.Stats
+
 // Stats returns the counts so far, by the names of the routes.
-func (p *Pump) Stats() []outbox.Stats { return p.box.Stats() }
+func (p *Pump) Stats() []Stats { return p.box.Stats() }
 
 // Run sends until ctx ends. It may be called once. See [outbox.Outbox.Run].
 func (p *Pump) Run(ctx context.Context) error { return p.box.Run(ctx) }

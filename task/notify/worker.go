@@ -13,7 +13,7 @@ import (
 	"a2a-server/internal/visible"
 	"a2a-server/store"
 	"a2a-server/task"
-	"a2a-server/task/outbox"
+	"a2a-server/task/internal/outbox"
 )
 
 // worker sends the messages of a route: a [outbox.Lane].

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"a2a-server/task"
-	"a2a-server/task/outbox"
+	"a2a-server/task/internal/outbox"
 )
 
 // Workers returns how many webhooks are served now.

@@ -6,7 +6,7 @@ import (
 
 	"a2a-server/store"
 	"a2a-server/task"
-	"a2a-server/task/outbox"
+	"a2a-server/task/internal/outbox"
 )
 
 // job is a webhook with something to send: a [outbox.Lane].

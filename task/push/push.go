@@ -8,7 +8,7 @@
 // be looked at. A [Deliverer] reads that index, sends the events after the webhook's cursor in
 // the log, and removes the row when nothing is left. A webhook that fails is looked at again
 // later: its row gets another time. All of it is in asides, which conflict with no turn. The
-// workers are those of package task/outbox.
+// workers are those of package task/internal/outbox.
 //
 // # Guarantees
 //
@@ -41,7 +41,7 @@ import (
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/internal/host"
-	"a2a-server/task/outbox"
+	"a2a-server/task/internal/outbox"
 )
 
 // The limits of a [Deliverer].
@@ -136,9 +136,12 @@ func New(cfg Config) *Deliverer {
 	return d
 }
 
+// Stats counts the work of all webhooks.
+type Stats = outbox.Stats
+
 // Stats returns the counts so far.
-func (d *Deliverer) Stats() (counts outbox.Stats) {
-	d.box.Count("", func(s *outbox.Stats) { counts = *s })
+func (d *Deliverer) Stats() (counts Stats) {
+	d.box.Count("", func(s *Stats) { counts = *s })
 	return counts
 }
 

@@ -14,7 +14,7 @@ import (
 	"a2a-server/internal/egress"
 	"a2a-server/store"
 	"a2a-server/task"
-	"a2a-server/task/outbox"
+	"a2a-server/task/internal/outbox"
 )
 
 // maxAnswer is how much of an answer is read, so that the connection can be used again.
