@@ -59,6 +59,7 @@ func (s *Server) watchStore() {
 	m.damage = metrics.Watch(s.store.handle, s.log)
 	s.store.handle = m.damage
 	m.survey.Store, m.survey.Damaged, m.survey.Usage = m.damage, m.damage.Damaged, s.store.usage
+	m.survey.Backlog = func(ctx context.Context, limit int) (engine.Backlog, error) { return s.engine.Backlog(ctx, limit) }
 	m.survey.Failed = func(ctx context.Context) (messages, summaries int, err error) { return s.notify.Failed(ctx) }
 	m.survey.Limit, m.survey.Now = s.limits.Engine.DiskBounds().All, time.Now
 }

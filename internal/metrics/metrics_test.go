@@ -32,8 +32,8 @@ func filled() *metrics.Metrics {
 		Load: func() engine.Load { return engine.Load{Turns: 3, Long: 1, Waiting: 4} },
 		Figures: func(context.Context) (metrics.Figures, error) {
 			return metrics.Figures{
-				Pending: 5, Oldest: time.Now().Add(-time.Hour), Sized: true, Used: 6, Limit: 7, FreeKnown: true, Free: 8,
-				Webhooks: 9, Notifications: 10, Counted: true, States: store.States{task.StateInputRequired: 11},
+				Backlog: engine.Backlog{Pending: 5, Oldest: time.Now().Add(-time.Hour), Webhooks: 9, Notifications: 10}, Sized: true, Used: 6, Limit: 7, FreeKnown: true, Free: 8,
+				Counted: true, States: store.States{task.StateInputRequired: 11},
 			}, nil
 		},
 		Push:          func() (push.Stats, bool) { return push.Stats{Sent: 12, Refused: 13, Failed: 14}, true },

@@ -83,7 +83,7 @@ func taskRows() []row {
 		{"task/internal/rules", "Rules.decidesNothing", swap("wrong answers", "&&"), "a2a TestWire/decision-without-task", "a decision without its task is refused"},
 		{"task/internal/rules", "RunEnded.put", hangs(skip("Delta")), "task/engine TestStateOfContextIsBounded", "of what a refused call has set nothing is kept"},
 		{"task/internal/rules", "RunEnded.put", never("Unknown#3"), "task/engine TestDoubtComesFirst/and is suspended", "a call whose tool does not know is not entered again by a timer"},
-		{"task", "Webhook.Seal", use("origin()", "secrets.URL"), "cmd/a2a-server/internal/e2e TestPushSecrets", "of the URL of a webhook, the store has scheme and host"},
+		{"task/internal/record", "Webhook.Seal", use("origin()", "secrets.URL"), "cmd/a2a-server/internal/e2e TestPushSecrets", "of the URL of a webhook, the store has scheme and host"},
 		{"task/internal/rules", "adopt", never("seen.Error#1"), "task/engine TestAfterHooks", "a result that a hook refuses reaches nobody"},
 		{"task/internal/rules", "rejection", always("Reason"), "TestWhatADecisionDoes", "why a call was rejected is its result"},
 		{"task/internal/rules", "repeatable", always("Idempotent"), "TestCallThatWasGivenUp", "what has effects is never run again by itself"},

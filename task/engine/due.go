@@ -6,10 +6,10 @@ import (
 	"fmt"
 
 	"a2a-server/store"
-	"a2a-server/task"
 	"a2a-server/task/engine/internal/call"
 	"a2a-server/task/engine/internal/due"
 	"a2a-server/task/engine/internal/env"
+	"a2a-server/task/internal/record"
 	"a2a-server/task/internal/rules"
 )
 
@@ -18,10 +18,10 @@ import (
 // its operator. Retries go on then: they ask about calls whose tools were out of reach, and start
 // only calls that were approved since.
 func (e *Engine) dueWaits(row *store.Due) bool {
-	if _, unsettled := e.reader.Unsettled.Load(row.Task); unsettled || row.Kind == task.DueLook || row.Kind == task.DueChildCancel {
+	if _, unsettled := e.reader.Unsettled.Load(row.Task); unsettled || row.Kind == record.DueLook || row.Kind == record.DueChildCancel {
 		return true
 	}
-	return row.Kind == task.DueWake && !rules.Retries(row) && !e.env.Held().IsZero()
+	return row.Kind == record.DueWake && !rules.Retries(row) && !e.env.Held().IsZero()
 }
 
 // waitsExcept returns dueWaits for the cancels of work that calls have running elsewhere, or for the looks at
@@ -78,18 +78,18 @@ func (e *Engine) handleDue(row store.Due) (err error) {
 	switch row.Kind {
 	case store.DueDelete:
 		err = e.env.Store.Delete(e.env.Ctx, store.System(), row.Task, nil /* audit: its first step is done */)
-	case task.DueExpiry:
+	case record.DueExpiry:
 		err = e.turns.Changed(e.env.Ctx, store.System(), row.Task, rules.Expiry{Row: row})
-	case task.DueEscalate, task.DueRemind:
+	case record.DueEscalate, record.DueRemind:
 		err = e.turns.Changed(e.env.Ctx, store.System(), row.Task, rules.Waiting{Row: row})
-	case task.DueProviderTimeout:
+	case record.DueProviderTimeout:
 		err = e.turns.Changed(e.env.Ctx, store.System(), row.Task, rules.ProviderTimeout{Row: row})
-	case task.DueWake:
+	case record.DueWake:
 		err = e.turns.Changed(e.env.Ctx, store.System(), row.Task, rules.Wake{Row: row})
 		if errors.Is(err, rules.ErrNotYet) {
 			e.turns.Notify(row.Task)
 		}
-	case task.DueChildCancel:
+	case record.DueChildCancel:
 		err = e.childCancel(row)
 	default:
 		err = fmt.Errorf("due work of kind %q is not known to this program: use the newer one that wrote it", row.Kind)
@@ -100,7 +100,7 @@ func (e *Engine) handleDue(row store.Due) (err error) {
 	return err
 }
 
-// childCancel does due work of kind [task.DueChildCancel].
+// childCancel does due work of kind [record.DueChildCancel].
 func (e *Engine) childCancel(row store.Due) error {
 	f, err := e.reader.LoadTurn(e.env.Ctx, store.System(), row.Task)
 	if err != nil {

@@ -20,6 +20,7 @@ import (
 	"a2a-server/task/engine/internal/tasklog"
 	"a2a-server/task/engine/internal/turn"
 	"a2a-server/task/internal/host"
+	"a2a-server/task/internal/record"
 	"a2a-server/task/internal/rules"
 	"a2a-server/tool"
 )
@@ -61,8 +62,8 @@ func New(cfg Config) (*Engine, error) {
 		e.reader.Unsettled.Store(restored[i].id, restored[i].restorations())
 	}
 	e.due = due.New(e.env, due.Config{Workers: dueWorkers}, e.dueWaits, e.handleDue)
-	e.cancels = due.New(e.env, due.Config{Workers: dueWorkers}, e.waitsExcept(task.DueChildCancel), e.handleDue)
-	e.looks = due.New(e.env, due.Config{Workers: call.Looks, Until: task.LookTime}, e.waitsExcept(task.DueLook), e.look)
+	e.cancels = due.New(e.env, due.Config{Workers: dueWorkers}, e.waitsExcept(record.DueChildCancel), e.handleDue)
+	e.looks = due.New(e.env, due.Config{Workers: call.Looks, Until: record.LookTime}, e.waitsExcept(record.DueLook), e.look)
 	e.turns = turn.New(turn.Config{
 		Config:    call.Config{Env: e.env, Reader: e.reader, Presenter: cfg.Presenter, Memory: cfg.Memory, Rank: cfg.Rank, WholeText: cfg.WholeText},
 		Committed: e.committed, Queued: e.observers.queued,

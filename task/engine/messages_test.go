@@ -20,6 +20,7 @@ import (
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/engine"
+	"a2a-server/task/internal/record"
 	"a2a-server/tool"
 	"a2a-server/tool/agent"
 )
@@ -92,14 +93,14 @@ func (h interposed) Append(ctx context.Context, b *store.Batch) *store.Commit {
 	if b.Creates() && h.before != nil {
 		h.before()
 	}
-	if h.removes != nil && len(b.Rows) == 1 && b.Rows[0].Kind == task.RowMessage && b.Rows[0].Delete {
+	if h.removes != nil && len(b.Rows) == 1 && b.Rows[0].Kind == record.KindMessage && b.Rows[0].Delete {
 		h.removes()
 	}
 	return h.Handle.Append(ctx, b)
 }
 
 func (h interposed) Rows(ctx context.Context, s store.Scope, q store.RowQuery) (store.RowPage, error) {
-	if q.Kind == task.RowMessage && q.Key != nil && h.after != nil {
+	if q.Kind == record.KindMessage && q.Key != nil && h.after != nil {
 		defer h.after()
 	}
 	return h.Handle.Rows(ctx, s, q)
@@ -302,7 +303,7 @@ func TestRefusedMessageFindsItsTask(t *testing.T) {
 // messages returns how many messages the store remembers.
 func (w *world) messages() int {
 	w.t.Helper()
-	page, err := w.store.Rows(w.ctx(), store.System(), store.RowQuery{Kind: task.RowMessage, Limit: 1000})
+	page, err := w.store.Rows(w.ctx(), store.System(), store.RowQuery{Kind: record.KindMessage, Limit: 1000})
 	w.must(err)
 	return len(page.Rows)
 }

@@ -22,6 +22,7 @@ import (
 	"a2a-server/store/boltstore"
 	"a2a-server/task"
 	"a2a-server/task/engine"
+	"a2a-server/task/internal/record"
 	"a2a-server/tool"
 	"a2a-server/tool/agent"
 )
@@ -463,7 +464,7 @@ func TestRestoredTaskThatIsDamaged(t *testing.T) {
 // The right to decide a store's restoration is in no name: rows of the mark are out of reach.
 func TestRestorationOwnerIsNoCaller(t *testing.T) {
 	t.Parallel()
-	owner := task.RestorationOwner()
+	owner := record.RestorationOwner()
 	p := auth.Principal{Tenant: owner.TenantName(), Subject: owner.Subject(), Roles: []string{auth.RoleAdmin}}
 	if p.Validate() == nil || engine.ScopeFor(p, auth.Read) != (store.Scope{}) {
 		t.Errorf("a caller may be %q", p.Subject)

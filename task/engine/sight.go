@@ -10,6 +10,7 @@ import (
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/engine/internal/tasklog"
+	"a2a-server/task/internal/record"
 )
 
 // taskSight is what a reader sees of a task. Its zero value is everything.
@@ -24,7 +25,7 @@ func (c *core) taskSight(ctx context.Context, by auth.Principal, scope, owner st
 		return taskSight{}, nil
 	}
 	list := &Approvals{core: c, anonymous: owner == ownerOf(auth.Anonymous())}
-	q := store.RowQuery{Kind: task.RowApproval, Index: task.IndexHides, Prefix: []byte(id.String())}
+	q := store.RowQuery{Kind: record.KindApproval, Index: record.IndexHides, Prefix: []byte(id.String())}
 	for row, err := range store.AllRows(ctx, c.env.Store, scope, q) {
 		if err != nil {
 			return taskSight{masked: true, bare: true}, fmt.Errorf("read what gates hide of task %s: %w", id, err)

@@ -7,8 +7,8 @@ import (
 	"a2a-server/approval"
 	"a2a-server/auth"
 	"a2a-server/store"
-	"a2a-server/task"
 	"a2a-server/task/engine/internal/env"
+	"a2a-server/task/internal/record"
 	"a2a-server/task/internal/rules"
 )
 
@@ -57,9 +57,9 @@ func (e *Engine) inForce(current *rules.Rules) bool {
 	return e.env.Ctx.Err() == nil && e.env.Rules() == current
 }
 
-// sweep is a [task.Sweep] with the rev of its row; 0: it is not written.
+// sweep is a [record.Sweep] with the rev of its row; 0: it is not written.
 type sweep struct {
-	task.Sweep
+	record.Sweep
 	rev uint64
 }
 
@@ -75,7 +75,7 @@ func (e *Engine) beginSweep(current *rules.Rules) *sweep {
 			case same: // written now, or interrupted by a crash or a reload
 				return s
 			}
-			s.Sweep = task.Sweep{V: task.RowVersion, N: s.N + 1, Denials: denials, Begun: e.env.Now()}
+			s.Sweep = record.Sweep{V: record.Version, N: s.N + 1, Denials: denials, Begun: e.env.Now()}
 			if denials == approval.NoDenials { // there is nothing to end
 				s.Done = s.Begun
 			}
@@ -95,14 +95,14 @@ func (e *Engine) beginSweep(current *rules.Rules) *sweep {
 
 // newestSweep returns the newest sweep of the store. A damaged one is of other gates.
 func (e *Engine) newestSweep() (*sweep, error) {
-	page, err := e.env.Store.Rows(e.env.Ctx, task.RestorationOwner(), store.RowQuery{Kind: task.RowSweep})
+	page, err := e.env.Store.Rows(e.env.Ctx, record.RestorationOwner(), store.RowQuery{Kind: record.KindSweep})
 	if err != nil || len(page.Rows) == 0 {
 		return &sweep{}, err
 	}
 	s := &sweep{rev: page.Rows[0].Rev}
-	if s.Sweep, err = task.ParseSweep(&page.Rows[0]); err != nil {
+	if s.Sweep, err = record.ParseSweep(&page.Rows[0]); err != nil {
 		e.env.Log.Warn().Err(err).Msg("the newest sweep of pending approvals cannot be read: they are checked again")
-		s.Sweep = task.Sweep{}
+		s.Sweep = record.Sweep{}
 	}
 	return s, nil
 }
@@ -114,7 +114,7 @@ func (e *Engine) writeSweep(s *sweep, begins bool) error {
 	if err != nil {
 		return err
 	}
-	b := &store.Batch{Scope: task.RestorationOwner(), Rows: []store.RowChange{row}}
+	b := &store.Batch{Scope: record.RestorationOwner(), Rows: []store.RowChange{row}}
 	if begins {
 		entry, err := rules.OfStore(approval.AuditSweep, auth.Principal{}, fmt.Sprintf("sweep %d: the gates that deny have changed", s.N), s.Begun)
 		if err != nil {

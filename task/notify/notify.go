@@ -4,7 +4,7 @@
 // # Rows
 //
 // The batch that asks or resolves an approval puts a row for each route that takes it
-// ([task.RowNotify]), so that a crash neither loses nor invents a message. Each route is a lane of
+// ([record.KindNotify]), so that a crash neither loses nor invents a message. Each route is a lane of
 // package task/internal/outbox, which sends one message at a time: a dead route holds up no other. The state
 // of a route (its hour, its summary) is a row, too.
 //
@@ -39,6 +39,7 @@ import (
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/internal/outbox"
+	"a2a-server/task/internal/record"
 )
 
 // The limits of a [Pump].
@@ -102,7 +103,7 @@ type Pump struct {
 func New(cfg Config, routes []Route) *Pump {
 	p := &Pump{cfg: cfg}
 	p.box = outbox.New(outbox.Config{
-		Store: cfg.Store, Kind: task.RowNotify, Scan: p.scan, Gap: 5 * time.Millisecond, Log: cfg.Log, Now: cfg.Now,
+		Store: cfg.Store, Kind: record.KindNotify, Scan: p.scan, Gap: 5 * time.Millisecond, Log: cfg.Log, Now: cfg.Now,
 		Backoff: outbox.Backoff{First: 5 * time.Second, Most: time.Hour, Span: 24 * time.Hour},
 	})
 	p.SetRoutes(routes)
@@ -172,7 +173,7 @@ func (p *Pump) scan(ctx context.Context, now time.Time, offer func(outbox.Lane) 
 
 // sweep drops the messages of routes that are gone, and messages that failed long ago.
 func (p *Pump) sweep(ctx context.Context) error {
-	for _, index := range []string{task.IndexNew, task.IndexRetry} {
+	for _, index := range []string{record.IndexNew, record.IndexRetry} {
 		for j, err := range p.all(ctx, index, nil) {
 			if err != nil {
 				return err
@@ -197,7 +198,7 @@ func (p *Pump) sweep(ctx context.Context) error {
 		return err
 	}
 	old := store.MillisOf(p.Kept())
-	for j, err := range p.all(ctx, task.IndexFailed, nil) {
+	for j, err := range p.all(ctx, record.IndexFailed, nil) {
 		if err != nil {
 			return err
 		}
@@ -231,7 +232,7 @@ func (p *Pump) Failed(ctx context.Context) (messages, summaries int, err error) 
 }
 
 func (p *Pump) failed(ctx context.Context) (n int, err error) {
-	for _, err := range p.all(ctx, task.IndexFailed, nil) {
+	for _, err := range p.all(ctx, record.IndexFailed, nil) {
 		if err != nil {
 			return 0, err
 		}
@@ -243,14 +244,14 @@ func (p *Pump) failed(ctx context.Context) (n int, err error) {
 // all yields the notifications in an index whose keys have a prefix, in their order, without damaged
 // rows.
 func (p *Pump) all(ctx context.Context, index string, prefix []byte) iter.Seq2[*job, error] {
-	q := store.RowQuery{Kind: task.RowNotify, Index: index, Prefix: prefix, Limit: page}
+	q := store.RowQuery{Kind: record.KindNotify, Index: index, Prefix: prefix, Limit: page}
 	return func(yield func(*job, error) bool) {
 		for row, err := range store.AllRows(ctx, p.cfg.Store, store.System(), q) {
 			if err != nil {
 				yield(nil, fmt.Errorf("read notifications: %w", err))
 				return
 			}
-			if n, err := task.ParseNotification(row); err == nil && !yield(&job{row, n}, nil) {
+			if n, err := record.ParseNotification(row); err == nil && !yield(&job{row, n}, nil) {
 				return
 			}
 		}
@@ -259,7 +260,7 @@ func (p *Pump) all(ctx context.Context, index string, prefix []byte) iter.Seq2[*
 
 // remove removes a row, unless it has changed.
 func (p *Pump) remove(ctx context.Context, row *store.Row) error {
-	return settled(p.write(ctx, row.Task, store.RowChange{Kind: task.RowNotify, Key: row.Key, IfRev: row.Rev, Delete: true}))
+	return settled(p.write(ctx, row.Task, store.RowChange{Kind: record.KindNotify, Key: row.Key, IfRev: row.Rev, Delete: true}))
 }
 
 // settled returns err without those that say that a row has changed or is gone, which then needs

@@ -12,8 +12,8 @@ import (
 
 	"a2a-server/internal/visible"
 	"a2a-server/store"
-	"a2a-server/task"
 	"a2a-server/task/internal/outbox"
+	"a2a-server/task/internal/record"
 )
 
 // worker sends the messages of a route: a [outbox.Lane].
@@ -91,7 +91,7 @@ func (w *worker) Step(ctx context.Context, _ bool) (outbox.Next, error) {
 // job is a notification and its row.
 type job struct {
 	row *store.Row
-	n   task.Notification
+	n   record.Notification
 }
 
 // first returns the first message that may be sent now. Without one, at is when the first retry is
@@ -99,9 +99,9 @@ type job struct {
 func (w *worker) first(ctx context.Context, s *state, now time.Time) (best *job, at store.Millis, err error) {
 	at = store.MillisOf(now.Add(outbox.MaxRest))
 	var since store.Millis
-	for _, index := range []string{task.IndexNew, task.IndexRetry} {
+	for _, index := range []string{record.IndexNew, record.IndexRetry} {
 		seen := 0
-		for j, err := range w.p.all(ctx, index, task.RoutePrefix(w.name)) {
+		for j, err := range w.p.all(ctx, index, record.RoutePrefix(w.name)) {
 			if err != nil {
 				return nil, at, err
 			}
@@ -116,7 +116,7 @@ func (w *worker) first(ctx context.Context, s *state, now time.Time) (best *job,
 				continue // whose prefix is the same by chance
 			}
 			if seen++; !s.has(j.row.Key) && s.full() && !s.over(now) {
-				if index == task.IndexNew && seen > page { // messages of the hour come first
+				if index == record.IndexNew && seen > page { // messages of the hour come first
 					break
 				}
 				continue

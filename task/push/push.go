@@ -4,7 +4,7 @@
 // # Rows
 //
 // Waiting is rows, not goroutines. The batch that makes an event for a webhook puts a row
-// push.ready (see [task.RowPushReady]), whose index is the time from which the webhook has to
+// push.ready (see [record.KindPushReady]), whose index is the time from which the webhook has to
 // be looked at. A [Deliverer] reads that index, sends the events after the webhook's cursor in
 // the log, and removes the row when nothing is left. A webhook that fails is looked at again
 // later: its row gets another time. All of it is in asides, which conflict with no turn. The
@@ -42,6 +42,7 @@ import (
 	"a2a-server/task"
 	"a2a-server/task/internal/host"
 	"a2a-server/task/internal/outbox"
+	"a2a-server/task/internal/record"
 )
 
 // The limits of a [Deliverer].
@@ -130,7 +131,7 @@ func New(cfg Config) *Deliverer {
 	pauses := backoff()
 	pauses.Random = cfg.Random
 	d.box = outbox.New(outbox.Config{
-		Store: cfg.Store, Kind: task.RowPushReady, Scan: d.scan, Problem: "push notifications cannot be read; retrying",
+		Store: cfg.Store, Kind: record.KindPushReady, Scan: d.scan, Problem: "push notifications cannot be read; retrying",
 		Gap: time.Millisecond, MaxWorkers: maxWorkers, Backoff: pauses, Log: cfg.Log, Now: cfg.Now, Host: cfg.Host,
 	})
 	return d
@@ -152,11 +153,11 @@ func (d *Deliverer) Run(ctx context.Context) error { return d.box.Run(ctx) }
 // back, it reads the times of all others too: see [outbox.Backoff.Waits].
 func (d *Deliverer) scan(ctx context.Context, now time.Time, offer func(outbox.Lane) error) (next time.Time, err error) {
 	all := now.Before(d.read) || now.Sub(d.read) >= outbox.MaxRest
-	for row, err := range store.AllRows(ctx, d.cfg.Store, store.System(), store.RowQuery{Kind: task.RowPushReady, Index: task.IndexReady, Limit: page}) {
+	for row, err := range store.AllRows(ctx, d.cfg.Store, store.System(), store.RowQuery{Kind: record.KindPushReady, Index: record.IndexReady, Limit: page}) {
 		if err != nil {
 			return next, err
 		}
-		at, ok := task.ParseReadyKey(row.Value)
+		at, ok := record.ParseReadyKey(row.Value)
 		if row.Damaged || !ok {
 			continue
 		}

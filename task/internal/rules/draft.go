@@ -7,8 +7,8 @@ import (
 
 	"a2a-server/auth"
 	"a2a-server/store"
-	"a2a-server/task"
 	"a2a-server/task/internal/fold"
+	"a2a-server/task/internal/record"
 )
 
 // Draft is a batch under construction. Each event is folded as it is added, so that later
@@ -147,9 +147,9 @@ func (d *Draft) Phase() store.Phase { return d.added.phase }
 // HasDue reports whether the draft adds or removes due work.
 func (d *Draft) HasDue() bool { return len(d.added.due) > 0 }
 
-// HasLooks reports whether the draft adds due work of kind [task.DueLook].
+// HasLooks reports whether the draft adds due work of kind [record.DueLook].
 func (d *Draft) HasLooks() bool {
-	return slices.ContainsFunc(d.added.due, func(c store.DueChange) bool { return c.Kind == task.DueLook && !c.Delete })
+	return slices.ContainsFunc(d.added.due, func(c store.DueChange) bool { return c.Kind == record.DueLook && !c.Delete })
 }
 
 // Quiet reports whether the task's turn need not be notified of the draft.

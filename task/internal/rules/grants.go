@@ -13,8 +13,8 @@ import (
 	"a2a-server/auth"
 	"a2a-server/internal/visible"
 	"a2a-server/store"
-	"a2a-server/task"
 	"a2a-server/task/internal/fold"
+	"a2a-server/task/internal/record"
 )
 
 // Limits of the grants that a draft reads.
@@ -191,12 +191,12 @@ func current(b basis, was auth.Principal) (auth.Principal, error) {
 // for all tasks of the owner; or the row of the grant by which a call goes on again.
 func grantRows(b basis, c *fold.Call, keys []string, again bool) (all []iter.Seq2[*store.Row, error]) {
 	if again {
-		return append(all, b.Grants.rows(b.Ctx, store.RowQuery{Kind: task.RowGrant, Key: []byte(c.Grant)}))
+		return append(all, b.Grants.rows(b.Ctx, store.RowQuery{Kind: record.KindGrant, Key: []byte(c.Grant)}))
 	}
 	like := approval.Grant{Store: Incarnation(b.Grants.Store), Task: b.View.IDs().Task, Context: b.View.IDs().Context}
 	for _, like.Scope = range approval.GrantScopes() {
 		for _, like.Key = range keys {
-			q := store.RowQuery{Kind: task.RowGrant, Index: task.IndexGrantKey, Prefix: grantPrefix(&like), Limit: grantsRead}
+			q := store.RowQuery{Kind: record.KindGrant, Index: record.IndexGrantKey, Prefix: grantPrefix(&like), Limit: grantsRead}
 			all = append(all, b.Grants.rows(b.Ctx, q))
 		}
 	}
@@ -225,7 +225,7 @@ func withGrants(b basis, add *additions, rows []store.RowChange) (_ []store.RowC
 		if u.counts != nil {
 			rows = append(rows, *u.counts)
 		} else {
-			needs = append(needs, store.RowRef{Of: b.Grants.Owner, Kind: task.RowGrant, Key: []byte(u.ID), Rev: u.rev})
+			needs = append(needs, store.RowRef{Of: b.Grants.Owner, Kind: record.KindGrant, Key: []byte(u.ID), Rev: u.rev})
 		}
 	}
 	if add.phase != store.Final {
@@ -233,7 +233,7 @@ func withGrants(b basis, add *additions, rows []store.RowChange) (_ []store.RowC
 	}
 	for _, a := range b.Approvals {
 		if r := a.Resolution; r != nil && r.Grant != nil && r.Grant.Scope == approval.GrantTask {
-			rows = append(rows, store.RowChange{Of: b.Header.Owner, Kind: task.RowGrant, Key: []byte(r.Grant.ID), IfRev: store.Any, Delete: true})
+			rows = append(rows, store.RowChange{Of: b.Header.Owner, Kind: record.KindGrant, Key: []byte(r.Grant.ID), IfRev: store.Any, Delete: true})
 		}
 	}
 	return rows, needs
@@ -241,19 +241,19 @@ func withGrants(b basis, add *additions, rows []store.RowChange) (_ []store.RowC
 
 // grantRow returns the change that writes a grant to a row with a rev.
 func grantRow(owner store.Scope, g *approval.Grant, rev uint64) (store.RowChange, error) {
-	row, err := task.EncodeRow(task.RowGrant, []byte(g.ID), rev, g)
+	row, err := record.Encode(record.KindGrant, []byte(g.ID), rev, g)
 	until := uint64(store.MillisOf(g.Until))
 	row.Of, row.Index = owner, []store.IndexKey{
-		{Index: task.IndexGrantID, Key: []byte(g.ID)},
-		{Index: task.IndexGrants, Key: fmt.Appendf(task.PendingPrefix(owner.TenantName()), "%016x", until)},
+		{Index: record.IndexGrantID, Key: []byte(g.ID)},
+		{Index: record.IndexGrants, Key: fmt.Appendf(record.PendingPrefix(owner.TenantName()), "%016x", until)},
 	}
 	if g.Uses == 0 || g.Used < g.Uses {
-		row.Index = append(row.Index, store.IndexKey{Index: task.IndexGrantKey, Key: fmt.Appendf(grantPrefix(g), "%016x", ^until)})
+		row.Index = append(row.Index, store.IndexKey{Index: record.IndexGrantKey, Key: fmt.Appendf(grantPrefix(g), "%016x", ^until)})
 	}
 	return row, err
 }
 
-// grantPrefix returns the key prefix in [task.IndexGrantKey] of the grants of the same store with the
+// grantPrefix returns the key prefix in [record.IndexGrantKey] of the grants of the same store with the
 // same scope and key as g.
 func grantPrefix(g *approval.Grant) []byte {
 	in := ""
@@ -283,14 +283,14 @@ func makeGrant(b basis, a *fold.Approval, ask approval.GrantRequest, by auth.Pri
 		return nil, nil, err
 	}
 	rows := []store.RowChange{row}
-	first := store.RowQuery{Kind: task.RowGrant, Index: task.IndexGrants, Prefix: task.PendingPrefix(b.Grants.Owner.TenantName()), Limit: maxEnded}
+	first := store.RowQuery{Kind: record.KindGrant, Index: record.IndexGrants, Prefix: record.PendingPrefix(b.Grants.Owner.TenantName()), Limit: maxEnded}
 	old, err := b.Grants.Store.Rows(b.Ctx, b.Grants.Owner, first)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read the grants of the owner: %w", err)
 	}
 	for i := range old.Rows {
 		if g, err := ReadGrant(&old.Rows[i]); err == nil && !b.Now.Before(g.Until) {
-			rows = append(rows, store.RowChange{Of: b.Grants.Owner, Kind: task.RowGrant, Key: old.Rows[i].Key, IfRev: store.Any, Delete: true})
+			rows = append(rows, store.RowChange{Of: b.Grants.Owner, Kind: record.KindGrant, Key: old.Rows[i].Key, IfRev: store.Any, Delete: true})
 		}
 	}
 	return &approval.Granted{ID: g.ID, GrantRequest: ask}, rows, nil
@@ -302,6 +302,6 @@ func Revocation(owner store.Scope, g *approval.Grant, rev uint64, entry approval
 	data, err := encodeAudit(&entry)
 	return &store.Batch{
 		Scope: owner, Audit: [][]byte{data},
-		Rows: []store.RowChange{{Kind: task.RowGrant, Key: []byte(g.ID), IfRev: rev, Delete: true}},
+		Rows: []store.RowChange{{Kind: record.KindGrant, Key: []byte(g.ID), IfRev: rev, Delete: true}},
 	}, err
 }

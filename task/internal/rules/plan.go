@@ -19,6 +19,7 @@ import (
 	"a2a-server/task/internal/event"
 	"a2a-server/task/internal/fold"
 	"a2a-server/task/internal/output"
+	"a2a-server/task/internal/record"
 	"a2a-server/tool"
 )
 
@@ -266,10 +267,10 @@ func spend(add additions, b basis, tokens int) additions {
 		return add
 	}
 	step := strconv.AppendInt(nil, int64(len(b.Steps)+1), 10)
-	day := task.SpentPrefix(b.Owner.Tenant, b.Owner.Subject, b.Now)
+	day := record.SpentPrefix(b.Owner.Tenant, b.Owner.Subject, b.Now)
 	add.rows = append(add.rows, store.RowChange{
-		Kind: task.RowTokens, Key: step, IfRev: store.Any, Value: strconv.AppendInt(nil, int64(tokens), 10),
-		Index: []store.IndexKey{{Index: task.IndexSpent, Key: day}},
+		Kind: record.KindTokens, Key: step, IfRev: store.Any, Value: strconv.AppendInt(nil, int64(tokens), 10),
+		Index: []store.IndexKey{{Index: record.IndexSpent, Key: day}},
 	})
 	return add
 }

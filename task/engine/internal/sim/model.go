@@ -15,6 +15,7 @@ import (
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/engine"
+	"a2a-server/task/internal/record"
 )
 
 // model is the state in the log, read independently of the engine: commit by commit, and each
@@ -151,7 +152,7 @@ func (m *model) committed(c Committed) {
 	if b.Task.IsZero() {
 		if c.Err == nil {
 			grantRows(m, b)
-			if slices.ContainsFunc(b.Rows, func(row store.RowChange) bool { return row.Kind == task.RowRestored }) {
+			if slices.ContainsFunc(b.Rows, func(row store.RowChange) bool { return row.Kind == record.KindRestored }) {
 				m.held = false // only an operator writes it
 			}
 		}

@@ -7,9 +7,9 @@ import (
 	"slices"
 
 	"a2a-server/store"
-	"a2a-server/task"
 	"a2a-server/task/engine/internal/env"
 	"a2a-server/task/engine/internal/scheduler"
+	"a2a-server/task/internal/record"
 	"a2a-server/task/internal/rules"
 )
 
@@ -45,7 +45,7 @@ func (ts *Turns) create(ctx context.Context, scope store.Scope, n rules.New, m *
 	}
 	b := ts.batch(d, scope, nil)
 	if m != nil {
-		b.Rows = append(b.Rows, store.RowChange{Of: scope, Kind: task.RowMessage, Key: m.Hash[:], IfRev: m.Rev, Value: slices.Clone(n.ID[:])})
+		b.Rows = append(b.Rows, store.RowChange{Of: scope, Kind: record.KindMessage, Key: m.Hash[:], IfRev: m.Rev, Value: slices.Clone(n.ID[:])})
 		if draft := b.Holds; m.Holds != nil {
 			b.Holds = func() bool { return m.Holds() && draft() }
 		}
