@@ -21,6 +21,7 @@ import (
 	"a2a-server/task"
 	"a2a-server/task/engine"
 	"a2a-server/task/internal/record"
+	"a2a-server/task/internal/rules"
 	"a2a-server/tool"
 	"a2a-server/tool/agent"
 )
@@ -376,8 +377,8 @@ func TestRefusedAtTheEnd(t *testing.T) {
 		done := w.send(w.calls("echo", args{"text": "a" + strings.Repeat("é", 3000)}))
 		state := refused(w, done.ID)
 		text := state.Ended.Text
-		if n := len(text); n > task.MaxEndedText || n < task.MaxEndedText-5 || !utf8.ValidString(text) || !strings.Contains(state.Error(), text) {
-			t.Errorf("the error repeats %d bytes, want the first %d: %q", n, task.MaxEndedText, state.Error())
+		if n := len(text); n > rules.MaxEndedText || n < rules.MaxEndedText-5 || !utf8.ValidString(text) || !strings.Contains(state.Error(), text) {
+			t.Errorf("the error repeats %d bytes, want the first %d: %q", n, rules.MaxEndedText, state.Error())
 		}
 		if !strings.Contains(state.Error(), "TASK_STATE_COMPLETED at 20") || state.Details()["taskState"] != "TASK_STATE_COMPLETED" || state.Details()["text"] != text {
 			t.Errorf("the error is %q with %v", state.Error(), state.Details())

@@ -10,6 +10,7 @@ import (
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/engine/internal/tasklog"
+	"a2a-server/task/internal/event"
 	"a2a-server/task/internal/record"
 )
 
@@ -69,9 +70,9 @@ func (s taskSight) calls(all []task.CallStatus) []task.CallStatus {
 func (s taskSight) data(e *Event, id, context string) ([]byte, error) {
 	switch {
 	case s.bare:
-		return task.Bare(e, id, context)
+		return event.Bare(e, id, context)
 	case s.masked:
-		return task.Masked(e)
+		return event.Masked(e)
 	}
-	return task.Whole(e)
+	return event.Whole(e)
 }

@@ -13,7 +13,7 @@ import (
 
 	"a2a-server/internal/egress"
 	"a2a-server/store"
-	"a2a-server/task"
+	"a2a-server/task/internal/event"
 	"a2a-server/task/internal/outbox"
 	"a2a-server/task/internal/record"
 )
@@ -46,7 +46,7 @@ func (j *job) send(ctx context.Context, w *record.Webhook, e *store.Event) (f *o
 	if sealed != nil {
 		return &outbox.Failure{Text: "secrets cannot be opened"}, nil //nolint:nilerr // the error of err is that nothing was sent
 	}
-	body, err := task.Whole(e)
+	body, err := event.Whole(e)
 	if err != nil {
 		return &outbox.Failure{Text: "damaged"}, nil //nolint:nilerr // likewise
 	}

@@ -219,7 +219,7 @@ func addStep(add additions, b basis, s *task.Step) additions {
 		size += len(s.Calls[i].Args)
 	}
 	if room := openRoom(b); size > 0 && size > room {
-		return plannerFailed(add, b, fmt.Errorf("%w: step %d has %d bytes, and there is room for %d more", task.ErrLogFull, len(b.Steps)+1, size, max(room, 0)))
+		return plannerFailed(add, b, fmt.Errorf("%w: step %d has %d bytes, and there is room for %d more", ErrLogFull, len(b.Steps)+1, size, max(room, 0)))
 	}
 	var planned *event.StepPlanned // nil: the end, which its status says
 	if s.End == nil {

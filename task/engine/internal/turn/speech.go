@@ -7,7 +7,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"a2a-server/task"
 	"a2a-server/task/engine/internal/env"
 	"a2a-server/task/internal/output"
 	"a2a-server/task/internal/rules"
@@ -74,7 +73,7 @@ func (s *speech) say(text string, again bool) error {
 	case text == "" && (!again || !s.said):
 		return nil
 	case s.open < int64(len(text)):
-		s.over = fmt.Errorf("%w: it has no room for more text of the planner", task.ErrLogFull)
+		s.over = fmt.Errorf("%w: it has no room for more text of the planner", rules.ErrLogFull)
 		return s.over
 	}
 	s.open -= int64(len(text))
