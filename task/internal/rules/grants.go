@@ -24,13 +24,10 @@ const (
 	maxEnded   = 20   // that are removed when another is made
 )
 
-// Grants reads the grants of the owner of a task from the store, for a single draft. It is not safe
-// for concurrent use.
+// Grants are the grants of the owner of a task, in a store. Without Store there are none.
 type Grants struct {
 	Owner store.Scope
 	Store GrantStore
-
-	read []*usedGrant // that let a call start
 }
 
 // GrantStore is the part of a [store.Handle] that has grants.
@@ -43,7 +40,7 @@ type GrantStore interface {
 func Incarnation(s GrantStore) string { return fmt.Sprintf("%016x", s.Incarnation()) }
 
 // rows yields the rows of grants that match a query.
-func (g *Grants) rows(ctx context.Context, q store.RowQuery) iter.Seq2[*store.Row, error] {
+func (g Grants) rows(ctx context.Context, q store.RowQuery) iter.Seq2[*store.Row, error] {
 	return func(yield func(*store.Row, error) bool) {
 		left := maxGrants
 		for row, err := range store.AllRows(ctx, g.Store, g.Owner, q) {
@@ -57,11 +54,12 @@ func (g *Grants) rows(ctx context.Context, q store.RowQuery) iter.Seq2[*store.Ro
 	}
 }
 
-// usedGrant is a grant that lets calls of the draft start. It is part of the batch, so that the
-// batch fails if the grant has changed or is revoked.
+// usedGrant is a grant that lets calls of the draft start. Once one does, the grant is part of the batch, so
+// that the batch fails if the grant has changed or is revoked.
 type usedGrant struct {
 	approval.Grant
 	rev      uint64
+	starts   bool             // a call starts by it, or goes on
 	by       auth.Principal   // its maker, as they are now
 	promised int              // entries that were created by it, and have not started yet
 	counts   *store.RowChange // of the calls that start by it, if they count
@@ -103,10 +101,10 @@ func grantedCall(b basis, x *examined) *approval.GrantedCall {
 // standingGrant returns the grant that lets a call start without asking, or be entered again after the
 // suspension of a run that the grant has let start; nil if there is none. A grant covers no attempt
 // after the first: its outcome may be unknown. If in doubt, there is none. lapsed says why the first
-// that fits does not cover the call, if there is one.
-func standingGrant(b basis, c *fold.Call, x *examined) (_ *usedGrant, lapsed string) {
+// that fits does not cover the call, if there is one. A grant that was read is kept with the additions.
+func standingGrant(add additions, b basis, c *fold.Call, x *examined) (_ *usedGrant, lapsed string) {
 	again := c.Paused && c.Grant != ""
-	if b.Grants == nil || c.Attempt > 0 && !again {
+	if b.Grants.Store == nil || c.Attempt > 0 && !again {
 		return nil, ""
 	}
 	key := grantKey(b, c, x)
@@ -122,7 +120,7 @@ func standingGrant(b basis, c *fold.Call, x *examined) (_ *usedGrant, lapsed str
 		}
 		return g.Covers(keys, b.View.IDs().Task, b.View.IDs().Context, in, b.Now)
 	}
-	for _, u := range b.Grants.read {
+	for _, u := range add.grants {
 		g := u.Grant
 		if g.Used += u.promised; !fits(&g) {
 			continue
@@ -145,7 +143,7 @@ func standingGrant(b basis, c *fold.Call, x *examined) (_ *usedGrant, lapsed str
 			if !b.Now.Before(g.Until) {
 				break // the rows that follow have ended, too
 			}
-			known := slices.ContainsFunc(b.Grants.read, func(u *usedGrant) bool { return u.ID == g.ID })
+			known := slices.ContainsFunc(add.grants, func(u *usedGrant) bool { return u.ID == g.ID })
 			if known || !fits(&g) {
 				continue
 			}
@@ -155,7 +153,7 @@ func standingGrant(b basis, c *fold.Call, x *examined) (_ *usedGrant, lapsed str
 			}
 			if why == "" {
 				u := &usedGrant{Grant: g, rev: row.Rev, by: by}
-				b.Grants.read = append(b.Grants.read, u)
+				add.grants = append(add.grants, u)
 				return u, ""
 			}
 			if lapsed == "" {
@@ -206,14 +204,12 @@ func grantRows(b basis, c *fold.Call, keys []string, again bool) (all []iter.Seq
 // use makes the batch depend on the grant of an entry that starts or goes on. A start is counted.
 func (add *additions) use(b basis, u *usedGrant, c *fold.Call) {
 	u.promised--
-	if !slices.Contains(add.grants, u) {
-		add.grants = append(add.grants, u)
-	}
+	u.starts = true
 	if c.Paused || u.Uses == 0 {
 		return
 	}
 	u.Used++
-	row, err := grantRow(b.At.Grants.Owner, &u.Grant, u.rev)
+	row, err := grantRow(b.Grants.Owner, &u.Grant, u.rev)
 	u.counts = &row
 	add.fail(err)
 }
@@ -222,9 +218,10 @@ func (add *additions) use(b basis, u *usedGrant, c *fold.Call) {
 // any other is needed as it is. The batch that ends the task removes its grants for the same task.
 func withGrants(b basis, add *additions, rows []store.RowChange) (_ []store.RowChange, needs []store.RowRef) {
 	for _, u := range add.grants {
-		if u.counts != nil {
+		switch {
+		case u.counts != nil:
 			rows = append(rows, *u.counts)
-		} else {
+		case u.starts:
 			needs = append(needs, store.RowRef{Of: b.Grants.Owner, Kind: record.KindGrant, Key: []byte(u.ID), Rev: u.rev})
 		}
 	}
@@ -270,7 +267,7 @@ func grantPrefix(g *approval.Grant) []byte {
 // makeGrant returns the grant that a decision makes, with the rows that write it and remove grants of the owner that
 // have ended.
 func makeGrant(b basis, a *fold.Approval, ask approval.GrantRequest, by auth.Principal) (*approval.Granted, []store.RowChange, error) {
-	if b.Grants == nil {
+	if b.Grants.Store == nil {
 		return nil, nil, approval.NotAllowed(&a.Approval, "grants cannot be made here; approve it without a grant")
 	}
 	g, err := a.NewGrant(b.NewID(), ask, b.Owner, by, b.Now)

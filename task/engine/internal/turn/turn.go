@@ -112,7 +112,7 @@ func (t *Turn) Context() context.Context { return t.ctx }
 func (t *Turn) at(ctx context.Context) rules.At {
 	at := t.turns.at(ctx, t.Owner)
 	if t.asks {
-		at.Grants = nil
+		at.Grants = rules.Grants{}
 	}
 	if len(t.runs) > 0 {
 		at.Running = func(call string) bool { return t.running(call) != nil }

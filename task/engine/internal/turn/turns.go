@@ -75,7 +75,7 @@ func (ts *Turns) running(id store.TaskID) *Turn {
 
 // at returns the time and environment for the rules, without those of a turn. ctx is for the code that they call.
 func (ts *Turns) at(ctx context.Context, owner store.Scope) rules.At {
-	return rules.At{Ctx: ctx, Now: ts.Env.Now(), Held: ts.Env.Held(), Current: ts.Env.Current, Grants: &rules.Grants{Owner: owner, Store: ts.Env.Store}}
+	return rules.At{Ctx: ctx, Now: ts.Env.Now(), Held: ts.Env.Held(), Current: ts.Env.Current, Grants: rules.Grants{Owner: owner, Store: ts.Env.Store}}
 }
 
 // batch returns the batch of a draft, which is written only while the draft holds.
