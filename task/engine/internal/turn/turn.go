@@ -136,6 +136,29 @@ func (t *Turn) measure() {
 	t.Open.Store(int64(t.turns.Env.Limits.OpenRoom(t.fold.Busy())))
 }
 
+// began runs the turn of a task that a draft has created or taken over, if the draft committed. run reports
+// whether the turn has a place.
+func (t *Turn) began(d *rules.Draft, run bool, r store.Receipt, err error) {
+	if err != nil {
+		t.turns.Scheduler.Release(&t.place, run)
+		return
+	}
+	d.Committed(r)
+	t.measure()
+	t.turns.Committed(d)
+	switch {
+	case d.Phase() != store.Live:
+		t.rested()
+		t.turns.Scheduler.Release(&t.place, run)
+	case run:
+		launch := d.Launch()
+		t.turns.Env.Spawn(func() { t.runFrom(launch) })
+	default:
+		t.cancel(nil)
+		t.turns.Scheduler.Enqueue(&t.place, t.fold.Header.Fence)
+	}
+}
+
 // runQueued runs the turn of a task that is live on disk and belongs to this
 // instance.
 func (t *Turn) runQueued() {
@@ -231,7 +254,7 @@ func (t *Turn) loop() {
 	}
 	for {
 		if t.turns.Check != nil {
-			t.turns.Check(t)
+			t.turns.Check(t.Task, t.problems())
 		}
 		switch t.turns.Env.Wait(t.Wake, t.durable(), t.ctx.Done()) {
 		case 0:

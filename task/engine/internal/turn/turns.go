@@ -35,9 +35,9 @@ type Turns struct {
 	Calls     *call.Runs
 	Scheduler *scheduler.Scheduler
 
-	// Check, if set, is called with each turn that is about to wait, for tests. It is to be set
-	// before the first turn.
-	Check func(*Turn)
+	// Check, if set, is called for each turn that is about to wait, with the invariants that it breaks, for
+	// tests. It is to be set before the first turn.
+	Check func(id store.TaskID, problems []string)
 
 	Config
 	large chan struct{} // holds a token unless a turn has read back a large task
