@@ -50,7 +50,7 @@ const (
 type Survey struct {
 	Store   store.Handle // required
 	Damaged func() int   // required
-	// Backlog returns what waits, with at most limit rows of an index; required.
+	// Backlog returns the work that waits, with at most limit rows of an index; required.
 	Backlog func(ctx context.Context, limit int) (engine.Backlog, error)
 	// Failed returns how many notifications have failed; required.
 	Failed func(context.Context) (messages, summaries int, err error)

@@ -8,7 +8,7 @@ import (
 	"a2a-server/task/internal/record"
 )
 
-// Backlog is what waits in the store, of all owners.
+// Backlog is the work that waits in the store, of all owners.
 type Backlog struct {
 	Pending       int       // approvals
 	Oldest        time.Time // when the oldest of them was requested; zero: none waits
@@ -16,7 +16,7 @@ type Backlog struct {
 	Notifications int       // about approvals, to be sent
 }
 
-// Backlog counts what waits, at most limit rows of an index. Every page is a transaction of its own,
+// Backlog counts the work that waits, at most limit rows of an index. Every page is a transaction of its own,
 // and has no values.
 func (e *Engine) Backlog(ctx context.Context, limit int) (b Backlog, err error) {
 	for _, count := range []struct {

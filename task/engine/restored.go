@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"a2a-server/internal/guard"
 	"a2a-server/store"
 	"a2a-server/task/engine/internal/env"
+	"a2a-server/task/engine/internal/tasklog"
 	"a2a-server/task/internal/record"
 	"a2a-server/task/internal/rules"
 )
@@ -110,7 +112,12 @@ func (m *mark) batch(what approval.AuditEvent, by auth.Principal, now time.Time)
 
 // restoration brings the tasks of a restored store up to date, and lets the store continue.
 type restoration struct {
-	*core
+	env     *env.Env
+	reader  *tasklog.Reader
+	logs    logs
+	audited func() // tells the watchers of the audit
+	wake    func() // looks for due work again
+
 	tasks   []restoredTask // before anything else
 	current atomic.Int64   // of tasks, those that are up to date
 	settled chan struct{}  // closed when they are up to date
@@ -121,6 +128,14 @@ type restoration struct {
 type restoredTask struct {
 	id   store.TaskID
 	rows []store.Due // the oldest backup first
+}
+
+func newRestoration(e *env.Env, r *tasklog.Reader, l logs, audited, wake func(), tasks []restoredTask) *restoration {
+	settled := make(chan struct{})
+	for i := range tasks {
+		r.Unsettled.Store(tasks[i].id, tasks[i].restorations())
+	}
+	return &restoration{env: e, reader: r, logs: l, audited: audited, wake: wake, tasks: tasks, settled: settled, settle: sync.OnceFunc(func() { close(settled) })}
 }
 
 // restorations returns the ids of the restorations.
@@ -217,7 +232,7 @@ func (r *restoration) settleTask(ctx context.Context, t *restoredTask) {
 func (r *restoration) changeTask(ctx context.Context, t *restoredTask) (err error) {
 	defer guard.Recover(&err, "panic")
 	for tries := 1; ; tries++ {
-		err := r.turns.Changed(ctx, store.System(), t.id, rules.Restored{Rows: t.rows})
+		err := r.logs.Changed(ctx, store.System(), t.id, rules.Restored{Rows: t.rows})
 		again := errors.Is(err, store.ErrUnavailable) || errors.Is(err, ErrBusy)
 		if !again || !r.env.Pause(env.RetryPause(tries)) {
 			return err
@@ -259,9 +274,7 @@ func (r *restoration) resume(ctx context.Context, by auth.Principal) (moment tim
 // resumed lets everything continue that waits for the operator.
 func (r *restoration) resumed() {
 	r.env.Resume()
-	r.due.Wake()
-	r.cancels.Wake()
-	r.looks.Wake()
+	r.wake()
 }
 
 // awaitOperator waits until an engine on the store, which may be another one, is told to resume.

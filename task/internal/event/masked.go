@@ -7,8 +7,8 @@ import (
 	"a2a-server/store"
 )
 
-// Forms are the two forms of a public event of [KindMasked]: for those who see what gates mask, and for
-// all others. Both are the output of [AppendStatusUpdate].
+// Forms are the two forms of a public event of [KindMasked]: with masked values, for readers with that right, and
+// without. Both are the output of [AppendStatusUpdate].
 type Forms struct {
 	Whole  json.RawMessage `json:"whole"`
 	Masked json.RawMessage `json:"masked"`

@@ -75,7 +75,7 @@ func isSaid(id string) bool {
 }
 
 // Plan prepares the planner's input for the next step of f, and returns a function that
-// asks the planner, with what with adds to the input. That function no longer uses f. Plan is
+// asks the planner; with adds to the input. That function no longer uses f. Plan is
 // for planners that are not inline; put the function's results into [Planned].
 func Plan(ctx context.Context, r *Rules, f *fold.Fold, with func(*task.Progress)) func() (*task.Step, error) {
 	p, err := progress(basis{r, &At{Ctx: ctx}, f}, nil /* tools */)
@@ -88,7 +88,7 @@ func Plan(ctx context.Context, r *Rules, f *fold.Fold, with func(*task.Progress)
 	}
 }
 
-// Prompt returns what the planner has asked a language model for a step of f, with what with adds to
+// Prompt returns the request of the planner to a language model for a step of f; with adds to
 // the planner's input. The error is a [*task.InvalidError] if it has asked none.
 func Prompt(ctx context.Context, r *Rules, f *fold.Fold, step int, with func(*task.Progress)) (prompt task.Prompt, err error) {
 	defer r.guard(f.View.TaskID(), "the planner", &err)

@@ -110,10 +110,15 @@ func (e *Env) Append(ctx context.Context, b *store.Batch, point string, then fun
 	return store.Receipt{}, fmt.Errorf("wait for the disk: %w; %w", context.Cause(ctx), ErrUncertain)
 }
 
+// Timer returns a channel that is closed after d. stop keeps it from that.
+func (e *Env) Timer(d time.Duration) (over <-chan struct{}, stop func() bool) {
+	ended := make(chan struct{})
+	return ended, e.After(d, func() { close(ended) })
+}
+
 // Pause waits for d. It returns false if the engine ends first.
 func (e *Env) Pause(d time.Duration) bool {
-	over := make(chan struct{})
-	stop := e.After(d, func() { close(over) })
+	over, stop := e.Timer(d)
 	defer stop()
 	return e.Wait(over, e.Ctx.Done()) == 0
 }
