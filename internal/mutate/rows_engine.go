@@ -21,7 +21,7 @@ func engineRows() []row {
 		{"task/engine", "AuditSight.Sees", never("Owner"), "TestAuditIsSeen", "an entry that does not say whose task it is about is for admins"},
 		{"task/engine/internal/processors", "Processors.Process", never("anonymous"), "task/engine TestSmallRequestsFollowHeavyOnes", "small requests of a caller wait for the same caller's heavy work"},
 		{"task/engine", "Engine.Push", use("ScopeFor()", "store.System()"), "TestWebhooksOfOthers", "the webhook of a foreign task is a missing one"},
-		{"task/engine", "Engine.endTools", use("over None", "nil"), "TestStopLeavesStubbornToolsBehind", "a tool that does not end when the server stops is left behind"},
+		{"task/engine", "Engine.endTools", use("LastWords", "(1000 * LastWords)"), "TestStopLeavesStubbornToolsBehind", "a tool that does not end when the server stops is left behind"},
 		{"task/engine/internal/turn", "Landed.Await", never("givenUp"), "task/engine TestTurnThatCannotBeWritten", "whoever waits for a task that stands still is told"},
 		{"task/engine/internal/turn", "Turns.change", always("ErrStale"), "task/engine TestToolChangedWhileParked", "approvals are brought up to date before a decision is looked at"},
 		{"task/engine/internal/turn", "Turns.change", skip("by now#2"), "task/engine TestRightsAtCommit", "roles count as they are at the commit"},

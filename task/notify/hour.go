@@ -183,7 +183,7 @@ func (w *worker) summarize(ctx context.Context, r *Route, s *state) error {
 	count := s.Summary.Count
 	if sent == nil {
 		s.Summary = nil
-		w.p.box.Count(w.name, func(s *outbox.Stats) { s.Sent++ })
+		w.p.box.Count(w.name, outbox.Stats{Sent: 1})
 		return w.save(ctx, s)
 	}
 	of := s.Summary
@@ -196,11 +196,6 @@ func (w *worker) summarize(ctx context.Context, r *Route, s *state) error {
 		of.At = store.MillisOf(w.now())
 		w.p.cfg.Log.Warn().Str("route", w.name).Int("count", count).Int("tries", of.Tries).Str("problem", of.Error).Msg("the summary of a route has failed: the messages that it counts were not sent")
 	}
-	w.p.box.Count(w.name, func(s *outbox.Stats) {
-		s.Refused++
-		if failed {
-			s.Failed++
-		}
-	})
+	w.p.box.CountRefused(w.name, failed)
 	return w.save(ctx, s)
 }

@@ -152,7 +152,7 @@ func (w *worker) handle(ctx context.Context, r *Route, s *state, j *job) error {
 	if sent != nil {
 		return w.lose(j.row.Key, w.fail(ctx, j, sent))
 	}
-	w.p.box.Count(w.name, func(s *outbox.Stats) { s.Sent++ })
+	w.p.box.Count(w.name, outbox.Stats{Sent: 1})
 	w.p.cfg.Log.Debug().Str("task_id", m.Task).Str("approval_id", m.Approval).Str("route", w.name).Str("event", m.Event).Msg("notification sent")
 	return w.lose(j.row.Key, w.p.remove(ctx, j.row))
 }
@@ -226,12 +226,7 @@ func (w *worker) fail(ctx context.Context, j *job, why error) error {
 	if err != nil {
 		return err
 	}
-	w.p.box.Count(w.name, func(s *outbox.Stats) {
-		s.Refused++
-		if n.Failed > 0 {
-			s.Failed++
-		}
-	})
+	w.p.box.CountRefused(w.name, n.Failed > 0)
 	if n.Failed > 0 || n.Tries == 1 { // once, and again only when it is over
 		w.p.cfg.Log.WithLevel(level).Str("task_id", j.row.Task.String()).Str("approval_id", n.Approval).Str("route", w.name).Int("tries", n.Tries).Str("problem", n.Error).Msg(text)
 	}

@@ -204,11 +204,7 @@ func (j *job) fail(ctx context.Context, r *rows, f *outbox.Failure) error {
 	if err == nil && !ok { // the log has grown: push.ready has changed
 		ok, err = j.write(ctx, r, c)
 	}
-	j.d.box.Count("", func(s *outbox.Stats) {
-		if s.Refused++; ok && c.Dead {
-			s.Failed++
-		}
-	})
+	j.d.box.CountRefused("", ok && c.Dead)
 	switch {
 	case !ok:
 	case c.Dead:
@@ -224,7 +220,7 @@ func (j *job) fail(ctx context.Context, r *rows, f *outbox.Failure) error {
 // succeed records that an event was accepted. last is not 0 if it was the newest for the
 // webhook, and the log ends there.
 func (j *job) succeed(ctx context.Context, r *rows, e *store.Event, last uint64, yield bool) (more bool, err error) {
-	j.d.box.Count("", func(s *outbox.Stats) { s.Sent++ })
+	j.d.box.Count("", outbox.Stats{Sent: 1})
 	accepted := func(seq uint64, ready ...store.RowChange) (bool, error) {
 		return j.write(ctx, r, record.PushCursor{Seq: seq, Epoch: r.cursor.Epoch}, ready...)
 	}

@@ -141,10 +141,7 @@ func New(cfg Config) *Deliverer {
 type Stats = outbox.Stats
 
 // Stats returns the counts so far.
-func (d *Deliverer) Stats() (counts Stats) {
-	d.box.Count("", func(s *Stats) { counts = *s })
-	return counts
-}
+func (d *Deliverer) Stats() Stats { return d.box.Count("", Stats{}) }
 
 // Run delivers until ctx ends. It may be called once. See [outbox.Outbox.Run].
 func (d *Deliverer) Run(ctx context.Context) error { return d.box.Run(ctx) }

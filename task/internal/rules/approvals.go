@@ -94,17 +94,11 @@ func settledKeys(tenant string, a *approval.Approval) []store.IndexKey {
 
 // resolve ends an approval: event, row, deadline, notifications and audit.
 func resolve(add additions, b basis, a *fold.Approval, state approval.State, r approval.Resolution) additions {
-	deadline, later := a.Deadline, reminders(&a.Approval)
+	deadline, unset := a.Deadline, timers(b, a)
 	add.event(b, event.KindResolved, &event.ApprovalResolved{ID: a.ID, State: state, Resolution: r})
 	add = putApproval(add, b, a)
-	if deadline != nil {
-		add.due = append(add.due, removed(expiry(&a.Approval)))
-	}
-	for _, due := range later {
+	for _, due := range unset {
 		add.due = append(add.due, removed(due))
-	}
-	if !a.Opened && b.offers(&a.Approval) {
-		add.due = append(add.due, removed(b.silence(&a.Approval)))
 	}
 	add.resolved, add.settles = append(add.resolved, a.ID), true
 	add = announce(add, b, &a.Approval, task.NotifyResolved)

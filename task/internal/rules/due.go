@@ -55,6 +55,18 @@ func expiry(a *approval.Approval) store.DueChange {
 	return store.DueChange{Time: store.MillisOf(*a.Deadline), Kind: record.DueExpiry, Key: []byte(a.ID)}
 }
 
+// timers are the due rows of a pending approval: those of its deadline, its reminders and its provider.
+func timers(b basis, a *fold.Approval) (due []store.DueChange) {
+	if a.Deadline != nil {
+		due = append(due, expiry(&a.Approval))
+	}
+	due = append(due, reminders(&a.Approval)...)
+	if !a.Opened && b.offers(&a.Approval) {
+		due = append(due, b.silence(&a.Approval))
+	}
+	return due
+}
+
 // reminders are the due rows of an approval that is not escalated, or not reminded of, yet.
 func reminders(a *approval.Approval) (due []store.DueChange) {
 	if !a.EscalateAt().IsZero() {
