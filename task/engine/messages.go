@@ -56,7 +56,7 @@ func (c *core) sentBefore(ctx context.Context, owner store.Scope, message [16]by
 	switch {
 	case errors.Is(err, task.ErrTaskNotFound):
 		id = store.TaskID{}
-	case err != nil && !errors.Is(err, ErrDataLoss):
+	case err != nil && !errors.Is(err, store.ErrDataLoss):
 		return store.TaskID{}, 0, fmt.Errorf("read the task of a message: %w", err)
 	}
 	return id, page.Rows[0].Rev, nil
@@ -90,7 +90,7 @@ func (t *Tasks) ForgetMessages(ctx context.Context) error {
 			h, err := t.core.header(ctx, store.System(), id)
 			switch _, had := slices.BinarySearchFunc(m.ended, id, compareIDs); {
 			case errors.Is(err, task.ErrTaskNotFound):
-			case errors.Is(err, ErrDataLoss):
+			case errors.Is(err, store.ErrDataLoss):
 				continue // it may not have ended
 			case err != nil:
 				return fmt.Errorf("read the task of a message: %w", err)

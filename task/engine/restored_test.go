@@ -277,7 +277,7 @@ func TestRestoredCallsMayBeDenied(t *testing.T) {
 func (w *world) refuses(m *a2a.Message, moment time.Time) {
 	w.t.Helper()
 	want := "the server was restored from a backup of " + moment.UTC().Format(time.RFC3339) + " and waits for its operator: a2a-server store resume"
-	if _, err := w.sendAs(alice, m); !errors.Is(err, engine.ErrUnavailable) || !strings.Contains(err.Error(), want) {
+	if _, err := w.sendAs(alice, m); !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), want) {
 		w.t.Errorf("Send() = %v, want an ErrUnavailable with %q", err, want)
 	}
 }
@@ -438,10 +438,10 @@ func TestRestoredTaskThatIsDamaged(t *testing.T) {
 		}
 		w.resume()
 		pass(time.Hour)
-		if err := w.decide(bob, lost, approval.Decision{ID: old.ID, Digest: old.Digest, Type: approval.Approve}); !errors.Is(err, engine.ErrDataLoss) || !strings.Contains(err.Error(), "could not be brought up to date") {
+		if err := w.decide(bob, lost, approval.Decision{ID: old.ID, Digest: old.Digest, Type: approval.Approve}); !errors.Is(err, store.ErrDataLoss) || !strings.Contains(err.Error(), "could not be brought up to date") {
 			t.Errorf("Decide() = %v, want that the task was not brought up to date", err)
 		}
-		if err := w.engine.Cancel(w.ctx(), alice, mustID(lost)); !errors.Is(err, engine.ErrDataLoss) {
+		if err := w.engine.Cancel(w.ctx(), alice, mustID(lost)); !errors.Is(err, store.ErrDataLoss) {
 			t.Errorf("Cancel() = %v, want ErrDataLoss", err)
 		}
 		w.wantRuns("transfer", 0)

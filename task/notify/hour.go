@@ -50,7 +50,7 @@ type summary struct {
 }
 
 // full reports whether the hour has all its messages.
-func (s *state) full() bool { return len(s.Sent) >= PerHour }
+func (s *state) full() bool { return len(s.Sent) >= perHour }
 
 // has reports whether the message of a row was tried in the hour.
 func (s *state) has(key []byte) bool { return slices.Contains(s.Sent, hex.EncodeToString(key)) }

@@ -13,13 +13,13 @@
 //   - A message is sent at least once, always with the same id. A crash between sending and
 //     recording repeats it. A message that an approval waits is not sent after the approval has
 //     ended or its deadline has passed.
-//   - A route sends at most [PerHour] messages in an hour, which begins with its first message.
+//   - A route sends at most 20 messages in an hour, which begins with its first message.
 //     The rest is counted and replaced by a summary when the hour is over. Each message is sent,
 //     failed, or counted in exactly one summary, whatever crashes. Repeating a message of the
 //     hour counts once. A route for requesters has no summary: each requester gets at most
-//     [PerHour], and the rest is dropped.
+//     20, and the rest is dropped.
 //   - A message that fails is retried with backoff for a day, then kept as failed, at most
-//     [MaxFailed] for [FailedAge]. A refusal fails it at once.
+//     1,000 for [FailedAge]. A refusal fails it at once.
 //   - The youngest instance sends for a route. It takes over from an older instance when nobody
 //     holds the older epoch any more.
 package notify
@@ -44,8 +44,8 @@ import (
 
 // The limits of a [Pump].
 const (
-	PerHour   = 20 // messages of a route
-	MaxFailed = 1000
+	perHour   = 20 // messages of a route
+	maxFailed = 1000
 	FailedAge = 30 * 24 * time.Hour
 
 	hour       = time.Hour
@@ -202,7 +202,7 @@ func (p *Pump) sweep(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if failed <= MaxFailed && j.n.Failed > old {
+		if failed <= maxFailed && j.n.Failed > old {
 			break
 		}
 		failed--

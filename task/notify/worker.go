@@ -157,7 +157,7 @@ func (w *worker) handle(ctx context.Context, r *Route, s *state, j *job) error {
 	return w.lose(j.row.Key, w.p.remove(ctx, j.row))
 }
 
-// mayMail reports whether a requester may get the message of a row: at most [PerHour] in an hour,
+// mayMail reports whether a requester may get the message of a row: at most perHour in an hour,
 // as far as this process knows. Repeating a message counts once.
 func (w *worker) mayMail(to, key string) bool {
 	now, n := w.now(), 0
@@ -170,7 +170,7 @@ func (w *worker) mayMail(to, key string) bool {
 			n++
 		}
 	}
-	if n >= PerHour {
+	if n >= perHour {
 		w.p.cfg.Log.Info().Str("route", w.name).Msg("a notification is dropped, because its requester has had all of the hour")
 		return false
 	}

@@ -76,6 +76,18 @@ func (e *Env) Rules() *rules.Rules { return e.rules.Load() }
 // SetRules puts other rules into force.
 func (e *Env) SetRules(r *rules.Rules) { e.rules.Store(r) }
 
+// Held returns the moment of the backup from which the store was restored, while it waits for its
+// operator. Zero: it does not wait.
+func (e *Env) Held() time.Time {
+	if Closed(e.resumed) {
+		return time.Time{}
+	}
+	return e.Config.Held
+}
+
+// Resumed returns a channel that is closed while the store does not wait for its operator.
+func (e *Env) Resumed() <-chan struct{} { return e.resumed }
+
 // Accepted calls Config.Accepted.
 func (e *Env) Accepted(ctx context.Context, by auth.Principal) {
 	if e.Config.Accepted != nil {
