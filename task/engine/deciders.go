@@ -35,7 +35,10 @@ const maxEdits = 8
 // An [Observer] names each change to them. [Approvals.Watch] says only that there is one, so that
 // its client lists all pending approvals each time: 160 ms for 5,000.
 type deciders struct {
-	deciderConfig
+	any        task.Decider            // Config.Decider
+	byTool     map[string]task.Decider // Config.ToolDeciders
+	errorFails bool                    // Config.ProviderErrorFails
+
 	env       *env.Env
 	logs      logs
 	approvals *Approvals              // of all owners
@@ -46,16 +49,9 @@ type deciders struct {
 	ended map[string]bool                    // ids of questions that have ended before offerPending; nil after it
 }
 
-// deciderConfig has the deciders of a [Config].
-type deciderConfig struct {
-	any        task.Decider            // Config.Decider
-	byTool     map[string]task.Decider // Config.ToolDeciders
-	errorFails bool                    // Config.ProviderErrorFails
-}
-
-func newDeciders(c deciderConfig, e *env.Env, l logs, approvals *Approvals) *deciders {
+func newDeciders(e *env.Env, l logs, approvals *Approvals, decider task.Decider, byTool map[string]task.Decider, errorFails bool) *deciders {
 	return &deciders{
-		deciderConfig: c, env: e, logs: l, approvals: approvals,
+		any: decider, byTool: byTool, errorFails: errorFails, env: e, logs: l, approvals: approvals,
 		places: share.New[struct{}](maxAsked, maxAsked), asked: map[string]context.CancelCauseFunc{}, ended: map[string]bool{},
 	}
 }

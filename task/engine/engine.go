@@ -62,8 +62,7 @@ func New(cfg Config) (*Engine, error) {
 		NotCounted: e.observers.refused,
 	})
 	if cfg.Decider != nil || len(cfg.ToolDeciders) > 0 {
-		all := &Approvals{core: e.core, program: true}
-		e.deciders = newDeciders(deciderConfig{cfg.Decider, cfg.ToolDeciders, cfg.ProviderErrorFails}, e.env, e.turns, all)
+		e.deciders = newDeciders(e.env, e.turns, &Approvals{core: e.core, program: true}, cfg.Decider, cfg.ToolDeciders, cfg.ProviderErrorFails)
 		e.observers.list = append(e.observers.list, e.deciders.observer())
 	}
 	work := &dueWork{env: e.env, reader: e.reader, logs: e.turns, tools: e.turns.Calls}

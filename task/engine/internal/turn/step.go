@@ -176,7 +176,7 @@ func (t *Turn) commit(d *rules.Draft, snapshot *store.Snapshot) stepped {
 		t.rested()
 		return steppedOver
 	}
-	t.fold.Lighten(tasklog.MaxTurnView)
+	t.fold.View.Lighten(tasklog.MaxTurnView)
 	t.launch(d.Launch())
 	return steppedOn
 }

@@ -319,7 +319,7 @@ func (t *Turn) publish(chunks []output.RunEvent, keeping []*call.Checkpoint) boo
 		b.Events[i] = chunks[i].Event
 	}
 	t.fold.Publish(chunks)
-	t.fold.Lighten(tasklog.MaxTurnView)
+	t.fold.View.Lighten(tasklog.MaxTurnView)
 	c := t.turns.Env.Store.Append(t.turns.Env.Ctx, b)
 	t.turns.Env.At(env.PointChunks)
 	t.inflight = append(t.inflight, c)
