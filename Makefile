@@ -29,7 +29,7 @@ starts no goroutine: ./internal/failure ./internal/golden ./internal/limits ./in
 starts no goroutine: ./internal/suggest ./internal/visible ./task ./task/internal/event ./task/internal/fold ./task/internal/output ./task/internal/rules
 starts no goroutine: ./task/internal/view ./task/planner/direct ./tool/approvaltool ./tool/builtin ./tool/controltool
 starts no goroutine: ./tool/functiontool ./tool/openapitoolset ./tool/toolconfirmation
-runs one goroutine at a time: ./task/engine/sim
+runs one goroutine at a time: ./task/engine/internal/sim
 watches other programs: ./cmd/a2a-server ./internal/deptest ./internal/faults ./internal/kinds ./internal/mutate TestPowerLoss TestBackupPlain
 starts the server, as cmd/a2a-server/internal/e2e does: ./examples/...
 damages files: TestDamagedStructure TestDamagedIndex TestReadsAsBbolt TestSmallBuckets TestHostileFiles TestFailed
@@ -90,7 +90,7 @@ race: ## 4 min | Go, a C compiler | what starts goroutines, with the race detect
 		$$(go list ./... | grep -vxF "$$(go list $$($(call without_race,[.]/)))"))
 
 seeds: ## 30 s | Go | 3,500 runs of the engine in simulation, which come by every crash point
-	@$(call gotest,./task/engine/sim -run '^Test(Model)?Seeds$$' -sim.seeds 3500)
+	@$(call gotest,./task/engine/internal/sim -run '^Test(Model)?Seeds$$' -sim.seeds 3500)
 
 kills: ## 1 min | Go | servers that are killed at each crash point, in the short form
 	@$(call gotest,-parallel 12 -run '$(KILLS)' ./cmd/a2a-server ./internal/kinds)
@@ -170,7 +170,7 @@ bench: ## 15 min | Go | every benchmark; BENCH='regexp' for some, BENCHFLAGS for
 # it also keeps as a file in testdata, for the tests to replay; SIMFLAGS='-sim.from N -sim.seeds 1'
 # plays it again. `make test` plays the first 500 seeds, `make seeds` the first 3,500.
 sim: ## 15 min | Go | 100,000 runs of the engine in simulation, each with its own faults; SIMFLAGS for others
-	go test -count=1 -timeout 60m ./task/engine/sim -run '^Test(Model)?Seeds$$' -v -sim.from random $(or $(SIMFLAGS),-sim.seeds 100000 -sim.complete)
+	go test -count=1 -timeout 60m ./task/engine/internal/sim -run '^Test(Model)?Seeds$$' -v -sim.from random $(or $(SIMFLAGS),-sim.seeds 100000 -sim.complete)
 
 faults: ## 20 min | Go | every fault and every kill, in the long form; RUN='regexp' for some faults
 	go test -count=1 -parallel 6 -timeout 30m -v ./internal/faults -run '$(or $(RUN),.)' -faults.long

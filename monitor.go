@@ -13,7 +13,8 @@ import (
 	"a2a-server/internal/httpd"
 	"a2a-server/internal/metrics"
 	"a2a-server/task/engine"
-	"a2a-server/task/outbox"
+	"a2a-server/task/notify"
+	"a2a-server/task/push"
 )
 
 const metricsConnections = 64
@@ -50,7 +51,7 @@ func (s *Server) meter() {
 			}
 			return moment
 		},
-		Push: func() (outbox.Stats, bool) { return s.push.stats() }, Notifications: func() []outbox.Stats { return s.notify.Stats() },
+		Push: func() (push.Stats, bool) { return s.push.stats() }, Notifications: func() []notify.Stats { return s.notify.Stats() },
 		Tool: func(name string) bool {
 			return slices.ContainsFunc(s.tools.catalog.Known(), func(k agentcard.Skill) bool { return k.ID == name }) || slices.Contains(s.tools.Load().Reserved, name)
 		},
@@ -64,6 +65,7 @@ func (s *Server) watchStore() {
 	m.damage = metrics.Watch(s.store.handle, s.log)
 	s.store.handle = m.damage
 	m.survey.Store, m.survey.Damaged, m.survey.Usage = m.damage, m.damage.Damaged, s.store.usage
+	m.survey.Backlog = func(ctx context.Context, limit int) (engine.Backlog, error) { return s.engine.Backlog(ctx, limit) }
 	m.survey.Failed = func(ctx context.Context) (messages, summaries int, err error) { return s.notify.Failed(ctx) }
 	m.survey.Limit, m.survey.Now = s.limits.Engine.DiskBounds().All, time.Now
 }

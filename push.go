@@ -25,7 +25,6 @@ import (
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/inbox/api"
-	"a2a-server/task/outbox"
 	"a2a-server/task/push"
 )
 
@@ -92,9 +91,9 @@ func (p *pushes) open(c push.Config, keys *keyring.Signer) {
 }
 
 // stats returns the counts of notifications; on is false if push notifications are off.
-func (p *pushes) stats() (counted outbox.Stats, on bool) {
+func (p *pushes) stats() (counted push.Stats, on bool) {
 	if p == nil {
-		return outbox.Stats{}, false
+		return push.Stats{}, false
 	}
 	return p.deliverer.Stats(), true
 }

@@ -1,7 +1,6 @@
 package task
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
@@ -91,11 +90,8 @@ func (e *StateError) Error() string {
 // Ended is how a task has ended.
 type Ended struct {
 	At   time.Time
-	Text string // the beginning of the text that it ended with, at most [MaxEndedText] bytes; "": none is known
+	Text string // the beginning of the text that it ended with, at most 4 KiB; "": none is known
 }
-
-// MaxEndedText is how much of the text of an ended task is repeated to its client and to planners, in bytes.
-const MaxEndedText = 4 << 10
 
 // in returns the state and time of the end, to follow "has ended".
 func (e Ended) in(state a2a.TaskState) string {
@@ -124,9 +120,3 @@ func (e *StateError) Details() map[string]string {
 	}
 	return details
 }
-
-// ErrOutput means that a call has reached its output limit.
-var ErrOutput = errors.New("the call has too much output")
-
-// ErrLogFull means that a task's log has reached its size limit.
-var ErrLogFull = errors.New("the task's log is full")

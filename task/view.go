@@ -1,11 +1,6 @@
 package task
 
-import (
-	"encoding/json"
-
-	"a2a-server/store"
-	"a2a-server/task/internal/view"
-)
+import "a2a-server/task/internal/view"
 
 // View is a task as a client sees it.
 type View = view.View
@@ -20,10 +15,3 @@ const Omitted = view.Omitted
 // Damaged is the metadata key of a task that is true if the stored task is damaged: a list
 // then shows only its id and the rest that is still known, and GetTask fails.
 const Damaged = "urn:a2a-server:damaged"
-
-// DamagedView returns the View that a list shows for a task that cannot be read.
-func DamagedView(h *store.Header) *View {
-	v := view.New(h.Task.String(), h.Context)
-	v.SetStatus(StateName(h.State), h.StatusTime, nil /* message */, nil /* masked */, json.RawMessage(`{"`+Damaged+`":true}`))
-	return v
-}

@@ -54,7 +54,7 @@ var plays = map[string]func(*testing.T, crashCase) bool{"notify": crashNotify}
 // elsewhere are the points that the program does not pass, and the tests that die there.
 var elsewhere = map[string]string{
 	"task.kept":     "only agents keep checkpoints: TestKilledAgents",
-	"task.held":     "no tool of the program asks while it runs: task/engine/sim TestSeeds",
+	"task.held":     "no tool of the program asks while it runs: task/engine/internal/sim TestSeeds",
 	"task.answered": "likewise",
 }
 

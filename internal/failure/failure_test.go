@@ -10,6 +10,7 @@ import (
 	"a2a-server/auth"
 	"a2a-server/internal/failure"
 	"a2a-server/internal/httpd"
+	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/engine"
 )
@@ -35,15 +36,15 @@ func TestOf(t *testing.T) {
 		{"no push", engine.ErrNoPush, failure.NoPush},
 		{"busy", &engine.BusyError{Why: "full"}, failure.Busy},
 		{"busy with answers", &engine.AnswersError{}, failure.Busy},
-		{"unavailable", engine.ErrUnavailable, failure.Busy},
+		{"unavailable", store.ErrUnavailable, failure.Busy},
 		{"disk", &engine.DiskError{}, failure.DiskFull},
-		{"data loss", engine.ErrDataLoss, failure.DataLoss},
+		{"data loss", store.ErrDataLoss, failure.DataLoss},
 		{"shutdown", httpd.ErrStopping, failure.Stopping},
 		{"gone", context.Canceled, failure.Ended},
 		{"too long", context.DeadlineExceeded, failure.Ended},
 		{"shutdown while it was written", fmt.Errorf("%w; %w", httpd.ErrStopping, engine.ErrUncertain), failure.Uncertain},
 		{"gone while it was written", fmt.Errorf("%w; %w", context.Canceled, engine.ErrUncertain), failure.Uncertain},
-		{"shutdown of a store that cannot write", fmt.Errorf("%w: %w", engine.ErrUnavailable, httpd.ErrStopping), failure.Stopping},
+		{"shutdown of a store that cannot write", fmt.Errorf("%w: %w", store.ErrUnavailable, httpd.ErrStopping), failure.Stopping},
 		{"field, and gone", errors.Join(context.Canceled, task.Invalid("message", "is missing")), failure.Invalid},
 		{"planner", &task.PlannerError{Cause: errors.New("its own")}, failure.Planner},
 		{"planner that refuses", &task.PlannerError{Cause: task.Invalid("message", "is missing")}, failure.Invalid},
@@ -51,7 +52,7 @@ func TestOf(t *testing.T) {
 		{"recorded, then refused", errors.Join(&httpd.Error{Status: 401}, &engine.RecordedError{Cause: wrong}), failure.Recorded},
 		{"recorded", &engine.RecordedError{Cause: engine.ErrBusy}, failure.Recorded},
 		{"recorded, then uncertain", &engine.RecordedError{Cause: engine.ErrUncertain}, failure.Recorded},
-		{"recorded, then damaged", &engine.RecordedError{Cause: engine.ErrDataLoss}, failure.RecordedLoss},
+		{"recorded, then damaged", &engine.RecordedError{Cause: store.ErrDataLoss}, failure.RecordedLoss},
 	} {
 		logged := c.want == failure.Internal || c.want == failure.Planner || c.want == failure.DataLoss
 		if got := failure.Of(fmt.Errorf("on the way: %w", c.err)); got.Kind != c.want || got.Logged() != logged {

@@ -8,17 +8,14 @@ import (
 	"time"
 
 	"a2a-server/store"
-	"a2a-server/task"
+	"a2a-server/task/engine"
 )
 
 // Figures are the state of a store.
 type Figures struct {
-	Pending int       // approvals that wait, at most [MaxFigure]
-	Oldest  time.Time // when the oldest of them was requested; zero: none waits
-	Damaged int       // tasks that were found damaged
+	engine.Backlog // counted up to [MaxFigure]
 
-	Webhooks      int // that have notifications to send, at most [MaxFigure]
-	Notifications int // about approvals, that wait to be sent, at most [MaxFigure] in each index
+	Damaged int // tasks that were found damaged
 
 	FailedMessages, FailedSummaries int // notifications that are not tried again
 
@@ -53,6 +50,8 @@ const (
 type Survey struct {
 	Store   store.Handle // required
 	Damaged func() int   // required
+	// Backlog returns the work that waits, with at most limit rows of an index; required.
+	Backlog func(ctx context.Context, limit int) (engine.Backlog, error)
 	// Failed returns how many notifications have failed; required.
 	Failed func(context.Context) (messages, summaries int, err error)
 	// Usage returns the disk usage; nil: it is not known.
@@ -110,16 +109,8 @@ func (s *Survey) read(ctx context.Context, began time.Time) (Figures, error) {
 // look reads the figures.
 func (s *Survey) look(ctx context.Context) (f Figures, err error) {
 	f.Damaged, f.Limit = s.Damaged(), s.Limit
-	err = s.each(ctx, task.RowApproval, task.IndexPending, func(row *store.Row) {
-		f.Pending++
-		if asked, ok := task.IndexTime(row.IndexKey); ok && (f.Oldest.IsZero() || asked.Before(f.Oldest)) {
-			f.Oldest = asked
-		}
-	})
-	errs := []error{err, s.each(ctx, task.RowPushReady, task.IndexReady, func(*store.Row) { f.Webhooks++ })}
-	for _, index := range []string{task.IndexNew, task.IndexRetry} {
-		errs = append(errs, s.each(ctx, task.RowNotify, index, func(*store.Row) { f.Notifications++ }))
-	}
+	f.Backlog, err = s.Backlog(ctx, MaxFigure)
+	errs := []error{err}
 	f.FailedMessages, f.FailedSummaries, err = s.Failed(ctx)
 	errs = append(errs, err)
 	f.States, err = s.Store.States(ctx)
@@ -131,20 +122,4 @@ func (s *Survey) look(ctx context.Context) (f Figures, err error) {
 		errs = append(errs, err)
 	}
 	return f, errors.Join(errs...)
-}
-
-// each calls do with each row in an index, up to [MaxFigure], without its value. Every page is a
-// transaction of its own.
-func (s *Survey) each(ctx context.Context, kind, index string, do func(*store.Row)) error {
-	left := MaxFigure
-	for row, err := range store.AllRows(ctx, s.Store, store.System(), store.RowQuery{Kind: kind, Index: index, Limit: 1000, Keys: true}) {
-		if err != nil {
-			return err
-		}
-		do(row)
-		if left--; left == 0 {
-			break
-		}
-	}
-	return nil
 }

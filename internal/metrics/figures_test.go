@@ -12,67 +12,49 @@ import (
 	"a2a-server/store"
 	"a2a-server/store/memstore"
 	"a2a-server/task"
+	"a2a-server/task/engine"
 )
 
-// pages is a store with pending approvals, one for each page, that counts who reads them.
-type pages struct {
+// backlogs is a store with a backlog that takes a time to count, and counts how often that is done.
+type backlogs struct {
 	store.Handle
-	asked []string
 	reads int
 	slow  time.Duration
 	err   error
 }
 
-func (p *pages) Rows(ctx context.Context, s store.Scope, q store.RowQuery) (store.RowPage, error) {
-	if s != store.System() {
-		return store.RowPage{}, errors.New("another scope")
+func (b *backlogs) count(ctx context.Context, limit int) (engine.Backlog, error) {
+	time.Sleep(b.slow) // of the clock of synctest
+	b.reads++
+	if limit != metrics.MaxFigure {
+		return engine.Backlog{}, fmt.Errorf("%d rows are counted", limit)
 	}
-	if q.Index != task.IndexPending {
-		return store.RowPage{Rows: make([]store.Row, map[string]int{task.IndexReady: 2, task.IndexNew: 3, task.IndexRetry: 4}[q.Index])}, nil
-	}
-	time.Sleep(p.slow) // of the clock of synctest
-	p.reads++
-	if p.err != nil || ctx.Err() != nil {
-		return store.RowPage{}, errors.Join(p.err, ctx.Err())
-	}
-	if !q.Keys {
-		return store.RowPage{}, errors.New("the values of the rows are read")
-	}
-	i := len(q.Cursor)
-	asked, err := time.Parse(time.RFC3339, p.asked[i])
-	if err != nil {
-		return store.RowPage{}, err
-	}
-	page := store.RowPage{Rows: []store.Row{{IndexKey: fmt.Appendf(task.PendingPrefix("acme"), "%016x", store.MillisOf(asked))}}}
-	if i+1 < len(p.asked) {
-		page.Next = q.Cursor + "."
-	}
-	return page, nil
+	return engine.Backlog{Pending: 3, Oldest: time.Unix(1, 0), Webhooks: 2, Notifications: 7}, errors.Join(b.err, ctx.Err())
 }
 
-func (*pages) States(context.Context) (store.States, error) {
+func (*backlogs) States(context.Context) (store.States, error) {
 	return store.States{task.StateWorking: 8}, nil
 }
 
 // none have failed.
 func none(context.Context) (messages, summaries int, err error) { return 0, 0, nil }
 
-// The figures have every pending approval, and reading them takes a small part of the time.
+// Reading the figures takes a small part of the time.
 func TestFigures(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := &pages{asked: []string{"2000-01-01T00:00:02Z", "2000-01-01T00:00:01Z", "2000-01-01T00:00:03Z"}, slow: time.Second}
-		s := &metrics.Survey{Store: p, Damaged: func() int { return 7 }, Failed: none, Now: time.Now, Limit: 9, Usage: func(context.Context) (used, free uint64, known bool, err error) { return 5, 6, true, nil }}
+		p := &backlogs{slow: 3 * time.Second}
+		s := &metrics.Survey{Store: p, Backlog: p.count, Damaged: func() int { return 7 }, Failed: none, Now: time.Now, Limit: 9, Usage: func(context.Context) (used, free uint64, known bool, err error) { return 5, 6, true, nil }}
 		got, err := s.Figures(t.Context())
 		if !got.Counted || got.States[task.StateWorking] != 8 || got.Webhooks != 2 || got.Notifications != 7 {
 			t.Errorf("Figures() = %+v, want 8 tasks at work, 2 webhooks and 7 notifications", got)
 		}
-		if err != nil || got.Pending != 3 || got.Oldest.Second() != 1 || got.Damaged != 7 || got.Used != 5 || got.Limit != 9 || got.Free != 6 {
+		if err != nil || got.Pending != 3 || got.Oldest.Unix() != 1 || got.Damaged != 7 || got.Used != 5 || got.Limit != 9 || got.Free != 6 {
 			t.Errorf("Figures() = %+v, %v", got, err)
 		}
 		time.Sleep(59 * time.Second) // reading took 3 s
-		if _, _ = s.Figures(t.Context()); p.reads != 3 {
-			t.Errorf("%d pages were read, want the figures that are there", p.reads)
+		if _, _ = s.Figures(t.Context()); p.reads != 1 {
+			t.Errorf("the backlog was counted %d times, want the figures that are there", p.reads)
 		}
 		time.Sleep(time.Second)
 		go func() { _, _ = s.Figures(t.Context()) }()
@@ -83,8 +65,8 @@ func TestFigures(t *testing.T) {
 		}
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
-		if p.reads != 6 {
-			t.Errorf("%d pages were read, want 6", p.reads)
+		if p.reads != 2 {
+			t.Errorf("the backlog was counted %d times, want 2", p.reads)
 		}
 	})
 }
@@ -94,8 +76,8 @@ func TestFigures(t *testing.T) {
 func TestFiguresFail(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := &pages{asked: []string{"2000-01-01T00:00:02Z"}, slow: time.Second, err: store.ErrUnavailable}
-		s := &metrics.Survey{Store: p, Damaged: func() int { return 0 }, Failed: none, Now: time.Now}
+		p := &backlogs{slow: time.Second, err: store.ErrUnavailable}
+		s := &metrics.Survey{Store: p, Backlog: p.count, Damaged: func() int { return 0 }, Failed: none, Now: time.Now}
 		if _, err := s.Figures(t.Context()); !errors.Is(err, store.ErrUnavailable) {
 			t.Errorf("error = %v", err)
 		}
@@ -117,8 +99,8 @@ func TestFiguresFail(t *testing.T) {
 		if err := <-failed; !errors.Is(err, context.Canceled) {
 			t.Errorf("error = %v", err)
 		}
-		if got := <-waits; got != 1 {
-			t.Errorf("the caller who waited got %d pending approvals, want 1", got)
+		if got := <-waits; got != 3 {
+			t.Errorf("the caller who waited got %d pending approvals, want 3", got)
 		}
 	})
 }

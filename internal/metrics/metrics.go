@@ -18,7 +18,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"a2a-server/task/engine"
-	"a2a-server/task/outbox"
+	"a2a-server/task/notify"
+	"a2a-server/task/push"
 )
 
 const (
@@ -48,8 +49,8 @@ type Config struct {
 
 	LastBackup func() time.Time // that was verified; zero: none is known
 
-	Push          func() (counted outbox.Stats, on bool)
-	Notifications func() []outbox.Stats
+	Push          func() (counted push.Stats, on bool)
+	Notifications func() []notify.Stats
 
 	Tool, Gate func(name string) bool // report whether the configuration has a tool or gate
 }

@@ -21,7 +21,8 @@ import (
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/engine"
-	"a2a-server/task/outbox"
+	"a2a-server/task/notify"
+	"a2a-server/task/push"
 )
 
 // filled returns metrics of which each has a value.
@@ -31,12 +32,12 @@ func filled() *metrics.Metrics {
 		Load: func() engine.Load { return engine.Load{Turns: 3, Long: 1, Waiting: 4} },
 		Figures: func(context.Context) (metrics.Figures, error) {
 			return metrics.Figures{
-				Pending: 5, Oldest: time.Now().Add(-time.Hour), Sized: true, Used: 6, Limit: 7, FreeKnown: true, Free: 8,
-				Webhooks: 9, Notifications: 10, Counted: true, States: store.States{task.StateInputRequired: 11},
+				Backlog: engine.Backlog{Pending: 5, Oldest: time.Now().Add(-time.Hour), Webhooks: 9, Notifications: 10}, Sized: true, Used: 6, Limit: 7, FreeKnown: true, Free: 8,
+				Counted: true, States: store.States{task.StateInputRequired: 11},
 			}, nil
 		},
-		Push:          func() (outbox.Stats, bool) { return outbox.Stats{Sent: 12, Refused: 13, Failed: 14}, true },
-		Notifications: func() []outbox.Stats { return []outbox.Stats{{Route: "ops", Sent: 15, Refused: 16}} },
+		Push:          func() (push.Stats, bool) { return push.Stats{Sent: 12, Refused: 13, Failed: 14}, true },
+		Notifications: func() []notify.Stats { return []notify.Stats{{Route: "ops", Sent: 15, Refused: 16}} },
 		LastBackup:    func() time.Time { return time.Unix(2000, 0) },
 		Tool:          func(name string) bool { return name == "pay" || strings.HasPrefix(name, "t") },
 		Gate:          func(name string) bool { return name == "gate:pay" },

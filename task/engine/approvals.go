@@ -13,6 +13,7 @@ import (
 	"a2a-server/task"
 	"a2a-server/task/engine/internal/tasklog"
 	"a2a-server/task/engine/internal/turn"
+	"a2a-server/task/internal/record"
 	"a2a-server/task/internal/rules"
 )
 
@@ -103,7 +104,7 @@ func (a *Approvals) List(ctx context.Context, by auth.Principal, q ApprovalQuery
 	if err := a.may(by, auth.Review); err != nil {
 		return ApprovalPage{}, err
 	}
-	rows := store.RowQuery{Kind: task.RowApproval, Limit: store.PageSize(q.Limit), Bytes: q.Bytes, Cursor: q.Cursor}
+	rows := store.RowQuery{Kind: record.KindApproval, Limit: store.PageSize(q.Limit), Bytes: q.Bytes, Cursor: q.Cursor}
 	if q.Task != "" {
 		id, ok := store.ParseTaskID(q.Task)
 		if !ok {
@@ -116,11 +117,11 @@ func (a *Approvals) List(ctx context.Context, by auth.Principal, q ApprovalQuery
 		tenant := a.tenant(by)
 		switch {
 		case q.Digest != "":
-			rows.Index, rows.Prefix = task.IndexDigest, task.DigestPrefix(tenant, q.Tool, q.Digest)
+			rows.Index, rows.Prefix = record.IndexDigest, record.DigestPrefix(tenant, q.Tool, q.Digest)
 		case q.Tool != "":
-			rows.Index, rows.Prefix = task.IndexTool, task.ToolPrefix(tenant, q.Tool)
+			rows.Index, rows.Prefix = record.IndexTool, record.ToolPrefix(tenant, q.Tool)
 		default:
-			rows.Index, rows.Prefix = task.IndexSettled, task.PendingPrefix(tenant)
+			rows.Index, rows.Prefix = record.IndexSettled, record.PendingPrefix(tenant)
 		}
 		// Approvals of an owner are found by a scan of the tenant's.
 		end, err := a.core.Processor(ctx, by)
@@ -132,7 +133,7 @@ func (a *Approvals) List(ctx context.Context, by auth.Principal, q ApprovalQuery
 	}
 	rows.Index, rows.Prefix = a.pending(by)
 	if q.ByDeadline {
-		rows.Index = task.IndexDeadline
+		rows.Index = record.IndexDeadline
 	}
 	return a.page(ctx, by, rows)
 }
@@ -141,9 +142,9 @@ func (a *Approvals) List(ctx context.Context, by auth.Principal, q ApprovalQuery
 // prefix of their keys.
 func (a *Approvals) pending(by auth.Principal) (index string, prefix []byte) {
 	if scope := a.scope(by, auth.Review); scope.IsOwner() {
-		return task.IndexOwn, task.ScopePrefix(scope)
+		return record.IndexOwn, record.ScopePrefix(scope)
 	}
-	return task.IndexPending, task.PendingPrefix(a.tenant(by))
+	return record.IndexPending, record.PendingPrefix(a.tenant(by))
 }
 
 // Count returns how many pending approvals by may review, up to a limit of at most 1,000. It reads no
@@ -152,7 +153,7 @@ func (a *Approvals) Count(ctx context.Context, by auth.Principal, limit int) (n 
 	if err := a.may(by, auth.Review); err != nil {
 		return 0, false, err
 	}
-	q := store.RowQuery{Kind: task.RowApproval, Limit: limit, Keys: true}
+	q := store.RowQuery{Kind: record.KindApproval, Limit: limit, Keys: true}
 	q.Index, q.Prefix = a.pending(by)
 	page, err := a.core.env.Store.Rows(ctx, a.scope(by, auth.Review), q)
 	return len(page.Rows), page.Next != "", err
@@ -165,7 +166,7 @@ const equalBytes = 64 << 10
 // first and at most limit, as far as by may review them. If one hides nothing, neither do they, and none is
 // read; else Equal returns those for which sees is true.
 func (a *Approvals) Equal(ctx context.Context, by auth.Principal, one *approval.Approval, limit int, sees func(*approval.Approval) bool) (ids []string, _ error) {
-	q := store.RowQuery{Kind: task.RowApproval, Index: task.IndexEqual, Prefix: task.EqualPrefix(a.tenant(by), one.Tool, one.Digest, one.Hides()), Limit: limit, Keys: true}
+	q := store.RowQuery{Kind: record.KindApproval, Index: record.IndexEqual, Prefix: record.EqualPrefix(a.tenant(by), one.Tool, one.Digest, one.Hides()), Limit: limit, Keys: true}
 	rows, err := a.core.env.Store.Rows(ctx, a.scope(by, auth.Review), q)
 	for i := range rows.Rows {
 		ids = append(ids, string(rows.Rows[i].Key))
@@ -374,5 +375,5 @@ func (a *Approvals) Decide(ctx context.Context, by auth.Principal, answer approv
 // requested or decided. A value may report several changes: call Watch, then List, then wait.
 // stop ends the watch and may be called more than once; the channel is never closed.
 func (a *Approvals) Watch(by auth.Principal) (wake <-chan struct{}, stop func()) {
-	return a.core.env.Store.WatchRows(a.scope(by, auth.Review), task.RowApproval)
+	return a.core.env.Store.WatchRows(a.scope(by, auth.Review), record.KindApproval)
 }

@@ -16,6 +16,7 @@ import (
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/engine"
+	"a2a-server/task/internal/record"
 )
 
 // ask sends a transfer of by's, which asks, and returns the id of its task.
@@ -138,7 +139,7 @@ func TestApprovalsByTime(t *testing.T) {
 		if n, more, err := w.engine.Approvals().Count(w.ctx(), alice, 10); n != 5 || more || err != nil {
 			t.Errorf("Count() = %d, %t, %v, want 5", n, more, err)
 		}
-		page, err := w.store.Rows(w.ctx(), store.System(), store.RowQuery{Kind: task.RowApproval, Index: task.IndexHides, Keys: true})
+		page, err := w.store.Rows(w.ctx(), store.System(), store.RowQuery{Kind: record.KindApproval, Index: record.IndexHides, Keys: true})
 		if err != nil || len(page.Rows) != 5 {
 			t.Errorf("%d approvals say that they hide arguments, %v, want 5", len(page.Rows), err)
 		}

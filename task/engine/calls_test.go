@@ -17,6 +17,7 @@ import (
 	"a2a-server/task"
 	"a2a-server/task/engine"
 	"a2a-server/task/engine/internal/env"
+	"a2a-server/task/internal/rules"
 	"a2a-server/tool"
 	"a2a-server/tool/agent"
 )
@@ -69,7 +70,7 @@ func TestRefusedChunksTakeNoRoom(t *testing.T) {
 		w.approves(id)
 		pass(4*time.Minute + time.Second)
 		for _, e := range w.events(id) {
-			if strings.Contains(string(e.Data), task.ErrLogFull.Error()) {
+			if strings.Contains(string(e.Data), rules.ErrLogFull.Error()) {
 				t.Errorf("a call has failed: %s", e.Data)
 			}
 		}

@@ -16,6 +16,7 @@ import (
 	"a2a-server/approval"
 	"a2a-server/store"
 	"a2a-server/task"
+	"a2a-server/task/internal/rules"
 	"a2a-server/tool"
 )
 
@@ -324,7 +325,7 @@ func TestCheckpointsLeaveRoomForResults(t *testing.T) {
 			defer close(full)
 			for n := range 60 {
 				if err := tool.Checkpoint(ctx, state); err != nil {
-					if !errors.Is(err, task.ErrLogFull) || n < 3 {
+					if !errors.Is(err, rules.ErrLogFull) || n < 3 {
 						t.Errorf("checkpoint %d = %v, want that the log is full, later", n, err)
 					}
 					return map[string]any{"text": result}, nil

@@ -13,10 +13,15 @@ import (
 	"a2a-server/auth"
 	"a2a-server/store"
 	"a2a-server/task"
+	"a2a-server/task/internal/host"
 	"a2a-server/task/internal/rules"
 	"a2a-server/tool"
 	"a2a-server/tool/agent"
 )
+
+// Host provides an engine's goroutines, waits and timers. With it, a simulation runs a
+// whole engine in one goroutine; see package sim.
+type Host = host.Host
 
 // Config configures an Engine.
 type Config struct {

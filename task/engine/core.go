@@ -22,8 +22,6 @@ type core struct {
 	reader     *tasklog.Reader
 	turns      *turn.Turns
 	due        *due.Work
-	looks      *due.Work                  // rows of kind [task.DueLook]: an agent that is slow must not delay deadlines
-	cancels    *due.Work                  // rows of kind [task.DueChildCancel]; likewise
 	reserved   *share.Shares[store.Scope] // bytes of memory, by ReadReservations
 	observers  observers
 	audits     store.Watchers[struct{}]

@@ -12,6 +12,7 @@ import (
 	"a2a-server/internal/share"
 	"a2a-server/store"
 	"a2a-server/task"
+	"a2a-server/task/engine/internal/env"
 	"a2a-server/task/internal/rules"
 )
 
@@ -34,7 +35,12 @@ const maxEdits = 8
 // An [Observer] names each change to them. [Approvals.Watch] says only that there is one, so that
 // its client lists all pending approvals each time: 160 ms for 5,000.
 type deciders struct {
-	core      *core
+	any        task.Decider            // Config.Decider
+	byTool     map[string]task.Decider // Config.ToolDeciders
+	errorFails bool                    // Config.ProviderErrorFails
+
+	env       *env.Env
+	logs      logs
 	approvals *Approvals              // of all owners
 	places    *share.Shares[struct{}] // an element per approval that is asked about
 
@@ -43,9 +49,9 @@ type deciders struct {
 	ended map[string]bool                    // ids of questions that have ended before offerPending; nil after it
 }
 
-func newDeciders(c *core) *deciders {
+func newDeciders(e *env.Env, l logs, approvals *Approvals, decider task.Decider, byTool map[string]task.Decider, errorFails bool) *deciders {
 	return &deciders{
-		core: c, approvals: &Approvals{core: c, program: true},
+		any: decider, byTool: byTool, errorFails: errorFails, env: e, logs: l, approvals: approvals,
 		places: share.New[struct{}](maxAsked, maxAsked), asked: map[string]context.CancelCauseFunc{}, ended: map[string]bool{},
 	}
 }
@@ -53,13 +59,13 @@ func newDeciders(c *core) *deciders {
 // of returns the decider that may decide an approval, and its name; nil: none may.
 func (p *deciders) of(a *approval.Approval) (task.Decider, string) {
 	const name = "confirmation provider"
-	switch own := p.core.cfg.ToolDeciders[a.Tool]; {
+	switch own := p.byTool[a.Tool]; {
 	case a.State != approval.Pending:
 		return nil, ""
 	case own != nil && rules.ToolProviderMayAnswer(a):
 		return own, name + " of " + a.Tool
 	case rules.ProviderMayAnswer(a):
-		return p.core.cfg.Decider, name
+		return p.any, name
 	}
 	return nil, ""
 }
@@ -72,7 +78,7 @@ var errResolved = errors.New("the approval has been resolved")
 func (p *deciders) observer() Observer {
 	return Observer{
 		Asked: func(e *Audited) {
-			if p.core.cfg.Decider != nil || p.core.cfg.ToolDeciders[e.Tool] != nil {
+			if p.any != nil || p.byTool[e.Tool] != nil {
 				p.offer(e.Approval)
 			}
 		},
@@ -109,7 +115,7 @@ func (p *deciders) offer(id string) bool {
 	if len(p.asked) >= maxOffered {
 		return false
 	}
-	e := p.core.env
+	e := p.env
 	ctx, cancel := context.WithCancelCause(e.Ctx)
 	p.asked[id] = cancel // first, so that whatever resolves the approval after it was read ends the question
 	e.Begin(func() {
@@ -146,7 +152,7 @@ func (p *deciders) ask(ctx context.Context, a *approval.Approval, decider task.D
 	if edits < maxEdits {
 		decision, err = decide(ctx, decider, a)
 	}
-	e := p.core.env
+	e := p.env
 	if errors.Is(context.Cause(ctx), errResolved) || e.Ctx.Err() != nil {
 		return // the next process asks
 	}
@@ -164,7 +170,7 @@ func (p *deciders) ask(ctx context.Context, a *approval.Approval, decider task.D
 		// In doubt the approval stays pending, for another approver.
 		err = a.Redact(err)
 		in.Why = "the confirmation provider failed"
-		if p.core.cfg.ProviderErrorFails {
+		if p.errorFails {
 			in.Fail = in.Why
 			if _, is := errors.AsType[*guard.Error](err); !is { // which nobody has written for a client
 				in.Fail += ": " + err.Error()
@@ -173,13 +179,13 @@ func (p *deciders) ask(ctx context.Context, a *approval.Approval, decider task.D
 		e.Log.Warn().Err(err).Str("task_id", a.Task).Str("approval_id", a.ID).Bool("call_failed", in.Fail != "").Msg("confirmation provider failed")
 	}
 	of, _ := taskOf(a.ID)
-	p.ignored(a, p.core.turns.Changed(e.Ctx, store.System(), of, in))
+	p.ignored(a, p.logs.Changed(e.Ctx, store.System(), of, in))
 }
 
 // ignored logs that the answer of a decider had no effect, unless err is nil.
 func (p *deciders) ignored(a *approval.Approval, err error) {
-	if err != nil && p.core.env.Ctx.Err() == nil {
-		p.core.env.Log.Info().Err(a.Redact(err)).Str("task_id", a.Task).Str("approval_id", a.ID).Msg("answer of the confirmation provider was ignored")
+	if err != nil && p.env.Ctx.Err() == nil {
+		p.env.Log.Info().Err(a.Redact(err)).Str("task_id", a.Task).Str("approval_id", a.ID).Msg("answer of the confirmation provider was ignored")
 	}
 }
 
@@ -218,15 +224,15 @@ func decide(ctx context.Context, decider task.Decider, a *approval.Approval) (d 
 
 // offerPending offers all approvals that are pending when the engine starts: the process that asked
 // before is gone.
-func (p *deciders) offerPending() {
+func (p *deciders) offerPending(pending pending) {
 	defer func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.ended = nil
 	}()
-	p.core.reader.EachPending("the confirmation provider is not asked again", func(_ store.TaskID, a *approval.Approval) bool {
+	pending.EachPending("the confirmation provider is not asked again", func(_ store.TaskID, a *approval.Approval) bool {
 		if decider, _ := p.of(a); decider != nil && !p.offer(a.ID) {
-			p.core.env.Log.Warn().Int("limit", maxOffered).Msg("too many pending approvals; the confirmation provider is not asked about the newest ones again")
+			p.env.Log.Warn().Int("limit", maxOffered).Msg("too many pending approvals; the confirmation provider is not asked about the newest ones again")
 			return false
 		}
 		return true

@@ -4,7 +4,6 @@ import (
 	"context"
 	"runtime"
 	"slices"
-	"sync"
 	"time"
 
 	"a2a-server/approval"
@@ -20,6 +19,7 @@ import (
 	"a2a-server/task/engine/internal/tasklog"
 	"a2a-server/task/engine/internal/turn"
 	"a2a-server/task/internal/host"
+	"a2a-server/task/internal/record"
 	"a2a-server/task/internal/rules"
 	"a2a-server/tool"
 )
@@ -28,10 +28,12 @@ import (
 // while it is used.
 type Engine struct {
 	*core
+	cancels  *due.Work // rows of kind [record.DueChildCancel]: an agent that is slow must not delay deadlines
+	looks    *due.Work // rows of kind [record.DueLook]; likewise
 	deciders *deciders // nil: none
+	reviewer *reviewer
+	restored *restoration
 	disk     diskWatch
-
-	restored restoration
 }
 
 // New returns an Engine. It reads whether the store was restored from a backup, and starts nothing;
@@ -47,22 +49,10 @@ func New(cfg Config) (*Engine, error) {
 	}
 	e := &Engine{core: &core{cfg: cfg, reserved: share.New[store.Scope](cfg.Answers, cfg.Answers/2)}}
 	e.env = env.New(env.Config{Store: cfg.Store, Log: cfg.Log, Limits: cfg.Limits, Now: cfg.Now, Runner: host.Runner{Host: cfg.Host}, CrashPoint: cfg.CrashPoint, Accepted: cfg.Accepted, Current: cfg.Current, Held: mark.held()})
-	e.observers = observers{list: slices.Concat([]Observer{logObserver(&e.env.Log)}, cfg.Observers), log: &e.env.Log}
-	if cfg.Decider != nil || len(cfg.ToolDeciders) > 0 {
-		e.deciders = newDeciders(e.core)
-		e.observers.list = append(e.observers.list, e.deciders.observer())
-	}
 	e.env.SetRules(cfg.rules(e.env.Report))
 	e.processors = processors.New(e.env, runtime.GOMAXPROCS(0))
 	e.reader = tasklog.New(e.env, e.processors)
-	e.restored = restoration{core: e.core, tasks: restored, settled: make(chan struct{})}
-	e.restored.settle = sync.OnceFunc(func() { close(e.restored.settled) })
-	for i := range restored {
-		e.reader.Unsettled.Store(restored[i].id, restored[i].restorations())
-	}
-	e.due = due.New(e.env, due.Config{Workers: dueWorkers}, e.dueWaits, e.handleDue)
-	e.cancels = due.New(e.env, due.Config{Workers: dueWorkers}, e.waitsExcept(task.DueChildCancel), e.handleDue)
-	e.looks = due.New(e.env, due.Config{Workers: call.Looks, Until: task.LookTime}, e.waitsExcept(task.DueLook), e.look)
+	e.observers = observers{list: slices.Concat([]Observer{logObserver(&e.env.Log)}, cfg.Observers), log: &e.env.Log}
 	e.turns = turn.New(turn.Config{
 		Config:    call.Config{Env: e.env, Reader: e.reader, Presenter: cfg.Presenter, Memory: cfg.Memory, Rank: cfg.Rank, WholeText: cfg.WholeText},
 		Committed: e.committed, Queued: e.observers.queued,
@@ -71,7 +61,24 @@ func New(cfg Config) (*Engine, error) {
 		},
 		NotCounted: e.observers.refused,
 	})
+	if cfg.Decider != nil || len(cfg.ToolDeciders) > 0 {
+		e.deciders = newDeciders(e.env, e.turns, &Approvals{core: e.core, program: true}, cfg.Decider, cfg.ToolDeciders, cfg.ProviderErrorFails)
+		e.observers.list = append(e.observers.list, e.deciders.observer())
+	}
+	work := &dueWork{env: e.env, reader: e.reader, logs: e.turns, tools: e.turns.Calls}
+	e.due = due.New(e.env, due.Config{Workers: dueWorkers}, work.waits, work.handle)
+	e.cancels = due.New(e.env, due.Config{Workers: dueWorkers}, work.waitsExcept(record.DueChildCancel), work.handle)
+	e.looks = due.New(e.env, due.Config{Workers: call.Looks, Until: record.LookTime}, work.waitsExcept(record.DueLook), work.look)
+	e.reviewer = &reviewer{env: e.env, pending: e.reader, logs: e.turns, audited: e.audited}
+	e.restored = newRestoration(e.env, e.reader, e.turns, e.audited, e.wake, restored)
 	return e, nil
+}
+
+// wake looks for due work again, of all kinds.
+func (e *Engine) wake() {
+	for _, work := range []*due.Work{e.due, e.cancels, e.looks} {
+		work.Wake()
+	}
 }
 
 // committed applies the consequences of a durable draft.
@@ -123,21 +130,22 @@ func (e *Engine) work(ctx context.Context) error {
 		return err
 	}
 	if e.deciders != nil {
-		e.env.Begin(e.deciders.offerPending)
+		e.env.Begin(func() { e.deciders.offerPending(e.reader) })
 	}
 	current := e.env.Rules()
-	e.env.Begin(func() { e.review(current, false /* reloaded */) })
-	e.env.Begin(func() {
-		if err := e.looks.Run(ctx); err != nil {
-			e.env.Log.Error().Err(err).Msg("suspended calls are not looked at any more; restart the server")
-		}
-	})
-	e.env.Begin(func() {
-		if err := e.cancels.Run(ctx); err != nil {
-			e.env.Log.Error().Err(err).Msg("work of canceled calls is not canceled elsewhere any more; restart the server")
-		}
-	})
+	e.env.Begin(func() { e.reviewer.review(current, false /* reloaded */) })
+	e.runBeside(ctx, e.looks, "suspended calls are not looked at any more; restart the server")
+	e.runBeside(ctx, e.cancels, "work of canceled calls is not canceled elsewhere any more; restart the server")
 	return e.due.Run(ctx)
+}
+
+// runBeside does due work concurrently. failed is the log message if it cannot go on.
+func (e *Engine) runBeside(ctx context.Context, work *due.Work, failed string) {
+	e.env.Begin(func() {
+		if err := work.Run(ctx); err != nil {
+			e.env.Log.Error().Err(err).Msg(failed)
+		}
+	})
 }
 
 // LastWords is how long [Engine.Stop] waits for tools after it has told them to end.
@@ -149,21 +157,29 @@ const LastWords = time.Second
 // [LastWords], or for their own grace period if that is shorter. The next process recovers the
 // interrupted work. Stop may be called more than once.
 func (e *Engine) Stop(grace time.Duration) {
+	e.endTurns(grace)
+	e.env.End()
+	e.endTools()
+	e.reader.Stop()
+}
+
+// endTurns begins no turn any more, and lets running turns continue for at most grace.
+func (e *Engine) endTurns(grace time.Duration) {
 	idle := e.turns.Scheduler.Drain()
-	if !env.Closed(idle) && grace > 0 {
-		over := make(chan struct{})
-		stop := e.env.After(grace, func() { close(over) })
+	if grace > 0 {
+		over, stop := e.env.Timer(grace)
 		e.env.Wait(idle, over)
 		stop()
 	}
-	e.env.End()
-	over := make(chan struct{})
-	stop := e.env.After(LastWords, func() { close(over) })
+}
+
+// endTools waits for everything but tools, and for [LastWords] for tools.
+func (e *Engine) endTools() {
+	over, stop := e.env.Timer(LastWords)
 	e.env.Wait(e.env.Busy.None()) // then no tool is entered any more
 	e.env.Wait(e.turns.Calls.None(), over)
 	stop()
 	e.env.Wait(e.env.Busy.None()) // including results of tools
-	e.reader.Stop()
 }
 
 // Reload replaces the tools, the policy and the routes, together: all later decisions of the
@@ -179,7 +195,7 @@ func (e *Engine) Reload(tools *tool.Registry, policy *approval.Policy, routes []
 	next := *e.env.Rules()
 	next.Tools, next.Policy, next.Routes = tools, policy, routes
 	e.env.SetRules(&next)
-	e.turns.Scheduler.UnlessDraining(func() { e.env.Begin(func() { e.review(&next, true /* reloaded */) }) })
+	e.turns.Scheduler.UnlessDraining(func() { e.env.Begin(func() { e.reviewer.review(&next, true /* reloaded */) }) })
 }
 
 // Load is the current load of an engine.

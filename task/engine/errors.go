@@ -1,20 +1,10 @@
 package engine
 
 import (
-	"a2a-server/store"
 	"a2a-server/task/engine/internal/env"
 	"a2a-server/task/engine/internal/scheduler"
 	"a2a-server/task/engine/internal/turn"
 )
-
-// ErrUnavailable is wrapped by errors that say that the store cannot write now, or not in
-// time, and why; also while it was restored and waits for its operator. Nothing has been written;
-// otherwise the store recovers by itself.
-var ErrUnavailable = store.ErrUnavailable
-
-// ErrDataLoss is wrapped by errors that say that a task cannot be read because its stored
-// data is damaged: an operator has to restore a backup.
-var ErrDataLoss = store.ErrDataLoss
 
 // ErrUncertain is wrapped by errors of a write with an unknown outcome: the wait for the disk
 // was cut off.

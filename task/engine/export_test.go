@@ -39,9 +39,9 @@ func (e *Engine) CallerQueues() int { return e.turns.Scheduler.Callers() }
 // AssertTurns has fail called when a turn that is about to wait breaks one of its
 // invariants. It is to be called before Run.
 func (e *Engine) AssertTurns(fail func(problem string)) {
-	e.turns.Check = func(t *turn.Turn) {
-		for _, problem := range t.Problems() {
-			fail(fmt.Sprintf("turn of task %s: %s", t.Task, problem))
+	e.turns.Check = func(id store.TaskID, problems []string) {
+		for _, problem := range problems {
+			fail(fmt.Sprintf("turn of task %s: %s", id, problem))
 		}
 	}
 }

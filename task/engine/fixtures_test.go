@@ -22,6 +22,7 @@ import (
 	"a2a-server/store/storetest"
 	"a2a-server/task"
 	"a2a-server/task/engine"
+	"a2a-server/task/internal/record"
 	"a2a-server/task/planner/direct"
 	"a2a-server/tool"
 	"a2a-server/tool/agent"
@@ -375,7 +376,7 @@ func within(limit time.Duration, done <-chan struct{}) bool {
 // asked returns all approvals of a task, oldest first. It may be called from any
 // goroutine.
 func (w *world) asked(id a2a.TaskID) []approval.Approval {
-	page, err := w.store.Rows(context.Background(), store.System(), store.RowQuery{Kind: task.RowApproval, Task: mustID(id), Limit: 1000})
+	page, err := w.store.Rows(context.Background(), store.System(), store.RowQuery{Kind: record.KindApproval, Task: mustID(id), Limit: 1000})
 	if err != nil {
 		w.t.Errorf("Rows(%s) = %v", id, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"a2a-server/task"
 	"a2a-server/task/engine/internal/tasklog"
 	"a2a-server/task/engine/internal/turn"
+	"a2a-server/task/internal/event"
 )
 
 // Event is a public event of a task: the bytes of an A2A StreamResponse, and the seq
@@ -145,7 +146,7 @@ func (s *Subscription) next(ctx context.Context, yield func([]Event) error) (ove
 func (s *Subscription) public(ctx context.Context, h *Header, events []Event) ([]Event, error) {
 	same, masked := true, false
 	for i := range events {
-		masked = masked || task.HasForms(&events[i])
+		masked = masked || event.HasForms(&events[i])
 		same = same && events[i].Public
 	}
 	if masked || s.sees == nil { // with a question in two forms an approval has come

@@ -11,6 +11,7 @@ import (
 	"a2a-server/auth"
 	"a2a-server/store"
 	"a2a-server/task"
+	"a2a-server/task/internal/record"
 	"a2a-server/task/internal/rules"
 )
 
@@ -32,7 +33,7 @@ func (a *Approvals) Grants(ctx context.Context, by auth.Principal, limit int, cu
 		return GrantPage{}, err
 	}
 	rows, err := a.core.env.Store.Rows(ctx, a.scope(by, auth.Review), store.RowQuery{
-		Kind: task.RowGrant, Index: task.IndexGrants, Prefix: task.PendingPrefix(a.tenant(by)), Limit: limit, Cursor: cursor,
+		Kind: record.KindGrant, Index: record.IndexGrants, Prefix: record.PendingPrefix(a.tenant(by)), Limit: limit, Cursor: cursor,
 	})
 	if err != nil {
 		return GrantPage{}, listError(err, "cursor")
@@ -53,7 +54,7 @@ func (a *Approvals) Grants(ctx context.Context, by auth.Principal, limit int, cu
 
 // RemoveEnded removes the grants of all owners that have ended.
 func (a *Approvals) RemoveEnded(ctx context.Context) error {
-	q := store.RowQuery{Kind: task.RowGrant, Index: task.IndexGrants}
+	q := store.RowQuery{Kind: record.KindGrant, Index: record.IndexGrants}
 	for row, err := range store.AllRows(ctx, a.core.env.Store, store.System(), q) {
 		if err != nil {
 			return fmt.Errorf("read grants: %w", err)
@@ -62,7 +63,7 @@ func (a *Approvals) RemoveEnded(ctx context.Context) error {
 		if err != nil || a.core.env.Now().Before(g.Until) {
 			continue
 		}
-		_, err = a.core.env.Store.Append(ctx, &store.Batch{Scope: ownerOf(g.Owner), Rows: []store.RowChange{{Kind: task.RowGrant, Key: row.Key, IfRev: row.Rev, Delete: true}}}).Wait()
+		_, err = a.core.env.Store.Append(ctx, &store.Batch{Scope: ownerOf(g.Owner), Rows: []store.RowChange{{Kind: record.KindGrant, Key: row.Key, IfRev: row.Rev, Delete: true}}}).Wait()
 		if err != nil && !errors.Is(err, store.ErrConflict) {
 			return fmt.Errorf("remove grant %s: %w", row.Key, err)
 		}
@@ -141,7 +142,7 @@ func (a *Approvals) mayRevoke(by auth.Principal, g *approval.Grant) bool {
 // findGrant returns a grant that by may revoke, its owner and the rev of its row.
 func (a *Approvals) findGrant(ctx context.Context, by auth.Principal, id string) (*approval.Grant, store.Scope, uint64, error) {
 	tenant := store.Tenant(a.tenant(by))
-	rows, err := a.core.env.Store.Rows(ctx, tenant, store.RowQuery{Kind: task.RowGrant, Index: task.IndexGrantID, Prefix: []byte(id), Limit: 10})
+	rows, err := a.core.env.Store.Rows(ctx, tenant, store.RowQuery{Kind: record.KindGrant, Index: record.IndexGrantID, Prefix: []byte(id), Limit: 10})
 	if err != nil {
 		return nil, store.Scope{}, 0, err
 	}

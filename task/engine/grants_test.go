@@ -20,6 +20,7 @@ import (
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/engine"
+	"a2a-server/task/internal/record"
 	"a2a-server/tool"
 	"a2a-server/tool/agent"
 )
@@ -255,14 +256,14 @@ func TestGrantsIndexedWithoutTheirScope(t *testing.T) {
 		w.mailing(mails(approval.GrantTerms{}))
 		same := args{"amount": 1, "to": "x"}
 		g := w.grantOf(alice, w.mail(alice, "c", same), approval.GrantRequest{Scope: approval.GrantTime})
-		page, err := w.store.Rows(w.ctx(), store.System(), store.RowQuery{Kind: task.RowGrant})
+		page, err := w.store.Rows(w.ctx(), store.System(), store.RowQuery{Kind: record.KindGrant})
 		w.must(err)
 		row := page.Rows[0]
 		_, err = w.store.Append(w.ctx(), &store.Batch{Scope: store.Owner("acme", "alice"), Rows: []store.RowChange{{
-			Kind: task.RowGrant, Key: row.Key, IfRev: row.Rev, Value: row.Value, Index: []store.IndexKey{
-				{Index: task.IndexGrantKey, Key: []byte(g.Key)},
-				{Index: task.IndexGrantID, Key: []byte(g.ID)},
-				{Index: task.IndexGrants, Key: fmt.Appendf(task.PendingPrefix("acme"), "%016x", uint64(store.MillisOf(g.Until)))},
+			Kind: record.KindGrant, Key: row.Key, IfRev: row.Rev, Value: row.Value, Index: []store.IndexKey{
+				{Index: record.IndexGrantKey, Key: []byte(g.Key)},
+				{Index: record.IndexGrantID, Key: []byte(g.ID)},
+				{Index: record.IndexGrants, Key: fmt.Appendf(record.PendingPrefix("acme"), "%016x", uint64(store.MillisOf(g.Until)))},
 			},
 		}}}).Wait()
 		w.must(err)
@@ -789,7 +790,7 @@ func TestGrantEndsWhileACallIsQueued(t *testing.T) {
 func TestGrantsEnd(t *testing.T) {
 	inMemory(t, func(t *testing.T, w *world) {
 		rows := func() int {
-			page, err := w.store.Rows(w.ctx(), store.System(), store.RowQuery{Kind: task.RowGrant})
+			page, err := w.store.Rows(w.ctx(), store.System(), store.RowQuery{Kind: record.KindGrant})
 			w.must(err)
 			return len(page.Rows)
 		}

@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"a2a-server/task"
 	"a2a-server/task/engine/internal/tasklog"
 	"a2a-server/task/internal/fold"
+	"a2a-server/task/internal/view"
 )
 
 // Query selects tasks of a caller, newest status first.
@@ -98,7 +100,7 @@ func (r *ReadReservation) List(ctx context.Context, q Query) (*TaskPage, error) 
 	}
 	for _, t := range fitting {
 		if t.header.Damaged {
-			list.Tasks = append(list.Tasks, task.DamagedView(t.header))
+			list.Tasks = append(list.Tasks, damagedView(t.header))
 			continue
 		}
 		v := r.core.reader.Views.Get(t.header.Task, t.header.Seq)
@@ -110,7 +112,7 @@ func (r *ReadReservation) List(ctx context.Context, q Query) (*TaskPage, error) 
 				continue // deleted in the meantime
 			case errors.Is(err, store.ErrDataLoss):
 				r.core.env.Log.Error().Err(err).Str("task_id", t.header.Task.String()).Msg("a task of a list cannot be read")
-				v = task.DamagedView(t.header)
+				v = damagedView(t.header)
 			case err != nil:
 				return nil, err
 			default:
@@ -166,4 +168,11 @@ func fit(tasks []store.Header, artifacts bool, limit uint64) (fitting []listed, 
 		fitting, bytes = append(fitting, t), bytes+size
 	}
 	return fitting, bytes
+}
+
+// damagedView returns the View that a list shows for a task that cannot be read.
+func damagedView(h *store.Header) *task.View {
+	v := view.New(h.Task.String(), h.Context)
+	v.SetStatus(task.StateName(h.State), h.StatusTime, nil /* message */, nil /* masked */, json.RawMessage(`{"`+task.Damaged+`":true}`))
+	return v
 }

@@ -13,9 +13,6 @@ import (
 	"a2a-server/task/internal/rules"
 )
 
-// UnknownOutcome is the log message for a call that was started without a known outcome.
-const UnknownOutcome = "call has an unknown outcome"
-
 // maxName is the maximum length of text from outside in a log line, in characters.
 const maxName = 100
 
@@ -91,7 +88,7 @@ var messages = map[approval.AuditEvent]string{
 	approval.AuditStarted:   "call started",
 	approval.AuditFinished:  "call finished",
 	approval.AuditLate:      "call finished late",
-	approval.AuditUnknown:   UnknownOutcome,
+	approval.AuditUnknown:   "call has an unknown outcome",
 	approval.AuditCanceled:  "task canceled",
 	approval.AuditDeleting:  "task is being deleted",
 	approval.AuditWebhook:   "webhook deleted",

@@ -111,11 +111,11 @@ func TestLostTaskIsListed(t *testing.T) {
 				t.Errorf("List() has %+v, damaged %t", got, damaged)
 			}
 		}
-		if _, err := answer.Get(w.ctx(), string(first.ID)); !errors.Is(err, engine.ErrDataLoss) {
+		if _, err := answer.Get(w.ctx(), string(first.ID)); !errors.Is(err, store.ErrDataLoss) {
 			t.Errorf("Get() = %v, want ErrDataLoss", err)
 		}
 		m := w.reply(first.ID, a2a.NewTextPart("more"))
-		if _, err := w.sendAs(alice, m); !errors.Is(err, engine.ErrDataLoss) {
+		if _, err := w.sendAs(alice, m); !errors.Is(err, store.ErrDataLoss) {
 			t.Errorf("Send() = %v, want ErrDataLoss", err)
 		}
 	})
@@ -188,7 +188,7 @@ func TestRecoveryThatIsRefused(t *testing.T) {
 				}
 			})
 			w.wantState(w.get(id), a2a.TaskStateWorking)
-			if _, err := w.sendAs(alice, w.calls("echo", args{"text": "a"})); !errors.Is(err, engine.ErrDataLoss) {
+			if _, err := w.sendAs(alice, w.calls("echo", args{"text": "a"})); !errors.Is(err, store.ErrDataLoss) {
 				t.Errorf("Send() = %v, want ErrDataLoss", err)
 			}
 		})
@@ -213,7 +213,7 @@ func TestTurnThatCannotBeWritten(t *testing.T) {
 		select {
 		case err := <-waited:
 			recorded, ok := errors.AsType[*engine.RecordedError](err)
-			if !errors.Is(err, engine.ErrDataLoss) || !ok || !strings.Contains(err.Error(), "started, and their results are unknown: block (c1.1)") {
+			if !errors.Is(err, store.ErrDataLoss) || !ok || !strings.Contains(err.Error(), "started, and their results are unknown: block (c1.1)") {
 				t.Errorf("Await() = %v (%+v), want ErrDataLoss, that the message was recorded and what was started", err, recorded)
 			}
 		default:

@@ -16,6 +16,7 @@ import (
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/internal/fold"
+	"a2a-server/task/internal/record"
 )
 
 // messageRows is what an engine knows of the rows of messages.
@@ -43,19 +44,19 @@ const (
 // sentBefore returns the task that a message has created, zero if there is none or it is gone, and the rev of
 // the row of the message. A damaged task has been created.
 func (c *core) sentBefore(ctx context.Context, owner store.Scope, message [16]byte) (id store.TaskID, rev uint64, _ error) {
-	page, err := c.env.Store.Rows(ctx, owner, store.RowQuery{Kind: task.RowMessage, Key: message[:]})
+	page, err := c.env.Store.Rows(ctx, owner, store.RowQuery{Kind: record.KindMessage, Key: message[:]})
 	if err != nil {
 		return store.TaskID{}, 0, fmt.Errorf("look up the task of a message: %w", err)
 	}
 	if len(page.Rows) == 0 {
 		return store.TaskID{}, 0, nil
 	}
-	id = task.MessageTask(&page.Rows[0])
+	id = record.MessageTask(&page.Rows[0])
 	_, err = c.header(ctx, store.System(), id)
 	switch {
 	case errors.Is(err, task.ErrTaskNotFound):
 		id = store.TaskID{}
-	case err != nil && !errors.Is(err, ErrDataLoss):
+	case err != nil && !errors.Is(err, store.ErrDataLoss):
 		return store.TaskID{}, 0, fmt.Errorf("read the task of a message: %w", err)
 	}
 	return id, page.Rows[0].Rev, nil
@@ -74,7 +75,7 @@ func (t *Tasks) ForgetMessages(ctx context.Context) error {
 	defer m.sweep.Unlock()
 	dayAgo := t.core.env.Now().Add(-forgetAtStart)
 	var ended []store.TaskID
-	for q := (store.RowQuery{Kind: task.RowMessage, Limit: 500}); ; {
+	for q := (store.RowQuery{Kind: record.KindMessage, Limit: 500}); ; {
 		page, err := t.core.env.Store.Rows(ctx, store.System(), q)
 		if err != nil {
 			return fmt.Errorf("read messages: %w", err)
@@ -85,11 +86,11 @@ func (t *Tasks) ForgetMessages(ctx context.Context) error {
 			if row.Damaged {
 				continue
 			}
-			id := task.MessageTask(row)
+			id := record.MessageTask(row)
 			h, err := t.core.header(ctx, store.System(), id)
 			switch _, had := slices.BinarySearchFunc(m.ended, id, compareIDs); {
 			case errors.Is(err, task.ErrTaskNotFound):
-			case errors.Is(err, ErrDataLoss):
+			case errors.Is(err, store.ErrDataLoss):
 				continue // it may not have ended
 			case err != nil:
 				return fmt.Errorf("read the task of a message: %w", err)

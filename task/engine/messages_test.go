@@ -20,6 +20,8 @@ import (
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/engine"
+	"a2a-server/task/internal/record"
+	"a2a-server/task/internal/rules"
 	"a2a-server/tool"
 	"a2a-server/tool/agent"
 )
@@ -92,14 +94,14 @@ func (h interposed) Append(ctx context.Context, b *store.Batch) *store.Commit {
 	if b.Creates() && h.before != nil {
 		h.before()
 	}
-	if h.removes != nil && len(b.Rows) == 1 && b.Rows[0].Kind == task.RowMessage && b.Rows[0].Delete {
+	if h.removes != nil && len(b.Rows) == 1 && b.Rows[0].Kind == record.KindMessage && b.Rows[0].Delete {
 		h.removes()
 	}
 	return h.Handle.Append(ctx, b)
 }
 
 func (h interposed) Rows(ctx context.Context, s store.Scope, q store.RowQuery) (store.RowPage, error) {
-	if q.Kind == task.RowMessage && q.Key != nil && h.after != nil {
+	if q.Kind == record.KindMessage && q.Key != nil && h.after != nil {
 		defer h.after()
 	}
 	return h.Handle.Rows(ctx, s, q)
@@ -302,7 +304,7 @@ func TestRefusedMessageFindsItsTask(t *testing.T) {
 // messages returns how many messages the store remembers.
 func (w *world) messages() int {
 	w.t.Helper()
-	page, err := w.store.Rows(w.ctx(), store.System(), store.RowQuery{Kind: task.RowMessage, Limit: 1000})
+	page, err := w.store.Rows(w.ctx(), store.System(), store.RowQuery{Kind: record.KindMessage, Limit: 1000})
 	w.must(err)
 	return len(page.Rows)
 }
@@ -375,8 +377,8 @@ func TestRefusedAtTheEnd(t *testing.T) {
 		done := w.send(w.calls("echo", args{"text": "a" + strings.Repeat("é", 3000)}))
 		state := refused(w, done.ID)
 		text := state.Ended.Text
-		if n := len(text); n > task.MaxEndedText || n < task.MaxEndedText-5 || !utf8.ValidString(text) || !strings.Contains(state.Error(), text) {
-			t.Errorf("the error repeats %d bytes, want the first %d: %q", n, task.MaxEndedText, state.Error())
+		if n := len(text); n > rules.MaxEndedText || n < rules.MaxEndedText-5 || !utf8.ValidString(text) || !strings.Contains(state.Error(), text) {
+			t.Errorf("the error repeats %d bytes, want the first %d: %q", n, rules.MaxEndedText, state.Error())
 		}
 		if !strings.Contains(state.Error(), "TASK_STATE_COMPLETED at 20") || state.Details()["taskState"] != "TASK_STATE_COMPLETED" || state.Details()["text"] != text {
 			t.Errorf("the error is %q with %v", state.Error(), state.Details())

@@ -46,50 +46,54 @@ type observers struct {
 func (o *observers) audited(entries []rules.Audited) {
 	for i := range entries {
 		a := &entries[i]
-		for j := range o.list {
-			if f := o.list[j].of(a.What); f != nil {
-				o.call(func() { f(a) })
+		o.tell(func(observer *Observer) {
+			if f := observer.of(a.What); f != nil {
+				f(a)
 			}
-		}
+		})
 	}
 }
 
 // committed reports the change of a task, with its audit entries.
 func (o *observers) committed(id store.TaskID, entries []rules.Audited) {
 	o.audited(entries)
-	for i := range o.list {
-		if f := o.list[i].Committed; f != nil {
-			o.call(func() { f(id) })
+	o.tell(func(observer *Observer) {
+		if observer.Committed != nil {
+			observer.Committed(id)
 		}
-	}
+	})
 }
 
 // queued reports that a task waits for its turn.
 func (o *observers) queued(id store.TaskID) {
-	for i := range o.list {
-		if f := o.list[i].Queued; f != nil {
-			o.call(func() { f(id) })
+	o.tell(func(observer *Observer) {
+		if observer.Queued != nil {
+			observer.Queued(id)
 		}
-	}
+	})
 }
 
 // refused reports a decision that does not count.
 func (o *observers) refused(id store.TaskID, why string) {
-	for i := range o.list {
-		if f := o.list[i].Refused; f != nil {
-			o.call(func() { f(id, why) })
+	o.tell(func(observer *Observer) {
+		if observer.Refused != nil {
+			observer.Refused(id, why)
 		}
-	}
+	})
 }
 
-// call keeps a panic of an observer from harming the task.
-func (o *observers) call(f func()) {
-	defer func() {
-		if p := recover(); p != nil {
-			o.log.Error().Str("panic", fmt.Sprint(p)).Bytes("stack", debug.Stack()).Msg("observer panicked")
-		}
-	}()
-	f()
+// tell calls f with each observer. A panic of an observer harms no task, and no other observer.
+func (o *observers) tell(f func(*Observer)) {
+	for i := range o.list {
+		func() {
+			defer func() {
+				if p := recover(); p != nil {
+					o.log.Error().Str("panic", fmt.Sprint(p)).Bytes("stack", debug.Stack()).Msg("observer panicked")
+				}
+			}()
+			f(&o.list[i])
+		}()
+	}
 }
 
 // of returns the function for an audit entry.

@@ -11,6 +11,7 @@ import (
 	"a2a-server/task"
 	"a2a-server/task/engine/internal/tasklog"
 	"a2a-server/task/engine/internal/turn"
+	"a2a-server/task/internal/record"
 	"a2a-server/task/internal/rules"
 )
 
@@ -115,9 +116,9 @@ func (e *Engine) webhook(ctx context.Context, by auth.Principal, scope store.Sco
 	}
 	in := &rules.SetWebhook{
 		Epoch:   e.env.Store.Epoch(),
-		Webhook: task.Webhook{ID: c.ID, Scheme: c.Scheme, Version: c.Version, By: by},
+		Webhook: record.Webhook{ID: c.ID, Scheme: c.Scheme, Version: c.Version, By: by},
 	}
-	secrets := task.WebhookSecrets{URL: c.URL, Token: c.Token, Credentials: c.Credentials}
+	secrets := record.WebhookSecrets{URL: c.URL, Token: c.Token, Credentials: c.Credentials}
 	if err := in.Webhook.Seal(id, secrets, e.cfg.Push.Seal); err != nil {
 		return nil, fmt.Errorf("seal the secrets of a webhook: %w", err)
 	}
@@ -129,25 +130,25 @@ func (e *Engine) webhook(ctx context.Context, by auth.Principal, scope store.Sco
 		return in, err
 	}
 	in.Replaces, in.Position = old.N, old.Start
-	rows, err := e.env.Store.Rows(ctx, scope, store.RowQuery{Kind: task.RowPushCursor, Task: id, Key: task.PushKey(old.ID, old.N)})
+	rows, err := e.env.Store.Rows(ctx, scope, store.RowQuery{Kind: record.KindPushCursor, Task: id, Key: record.PushKey(old.ID, old.N)})
 	if err != nil || len(rows.Rows) == 0 {
 		return in, err
 	}
-	cursor, err := task.ParsePushCursor(&rows.Rows[0])
+	cursor, err := record.ParsePushCursor(&rows.Rows[0])
 	in.Position = max(in.Position, cursor.Seq)
 	return in, err
 }
 
 // pushRow returns the stored row of a webhook, nil if there is none.
-func (e *Engine) pushRow(ctx context.Context, scope store.Scope, id store.TaskID, webhook string) (*task.Webhook, error) {
+func (e *Engine) pushRow(ctx context.Context, scope store.Scope, id store.TaskID, webhook string) (*record.Webhook, error) {
 	if webhook == "" || len(webhook) > maxID {
 		return nil, nil
 	}
-	rows, err := e.env.Store.Rows(ctx, scope, store.RowQuery{Kind: task.RowPush, Task: id, Key: []byte(webhook)})
+	rows, err := e.env.Store.Rows(ctx, scope, store.RowQuery{Kind: record.KindPush, Task: id, Key: []byte(webhook)})
 	if err != nil || len(rows.Rows) == 0 {
 		return nil, err
 	}
-	w, err := task.ParseWebhook(&rows.Rows[0])
+	w, err := record.ParseWebhook(&rows.Rows[0])
 	return &w, err
 }
 
@@ -169,7 +170,7 @@ func (e *Engine) Push(ctx context.Context, by auth.Principal, id ID, config stri
 
 // shown returns a webhook as its owner sees it, without token and credentials. If its secrets
 // cannot be opened, only scheme and host of the URL are left.
-func (e *Engine) shown(id store.TaskID, w *task.Webhook) PushConfig {
+func (e *Engine) shown(id store.TaskID, w *record.Webhook) PushConfig {
 	c := PushConfig{ID: w.ID, URL: w.URL, Scheme: w.Scheme, Version: w.Version}
 	if secrets, err := w.Open(id, e.cfg.Push.Open); err == nil {
 		c.URL = secrets.URL
@@ -191,13 +192,13 @@ func (e *Engine) PushList(ctx context.Context, by auth.Principal, id ID, limit i
 	if _, err := e.header(ctx, scope, id); err != nil {
 		return PushPage{}, err
 	}
-	rows, err := e.env.Store.Rows(ctx, scope, store.RowQuery{Kind: task.RowPush, Task: id, Limit: limit, Cursor: token})
+	rows, err := e.env.Store.Rows(ctx, scope, store.RowQuery{Kind: record.KindPush, Task: id, Limit: limit, Cursor: token})
 	if err != nil {
 		return PushPage{}, listError(err, "pageToken")
 	}
 	page := PushPage{Next: rows.Next}
 	for i := range rows.Rows {
-		w, err := task.ParseWebhook(&rows.Rows[i])
+		w, err := record.ParseWebhook(&rows.Rows[i])
 		if err != nil {
 			return PushPage{}, err
 		}

@@ -16,6 +16,7 @@ import (
 	"a2a-server/store/storetest"
 	"a2a-server/task"
 	"a2a-server/task/engine"
+	"a2a-server/task/internal/record"
 )
 
 // plainSealer keeps secrets readable, and bound.
@@ -262,7 +263,7 @@ func TestWebhookIsDeletedByAnOperator(t *testing.T) {
 			t.Errorf("DeleteWebhook(%s, %d) = %v, %v; want %v", one.id, one.number, was, err, one.want)
 		}
 	}
-	for _, kind := range []string{task.RowPush, task.RowPushCursor, task.RowPushReady} {
+	for _, kind := range []string{record.KindPush, record.KindPushCursor, record.KindPushReady} {
 		if rows, err := w.store.Rows(w.ctx(), store.System(), store.RowQuery{Kind: kind}); err != nil || len(rows.Rows) > 0 {
 			t.Errorf("%s: %+v, %v are left", kind, rows.Rows, err)
 		}
@@ -306,11 +307,11 @@ func TestWebhooksAreNeverTheSame(t *testing.T) {
 	for range 3 {
 		for _, name := range []string{"a", "b", "a", "a"} {
 			w.setPush(id, name)
-			page, err := counted.Rows(w.ctx(), store.System(), store.RowQuery{Kind: task.RowPush, Task: id, Key: []byte(name)})
+			page, err := counted.Rows(w.ctx(), store.System(), store.RowQuery{Kind: record.KindPush, Task: id, Key: []byte(name)})
 			if err != nil || len(page.Rows) != 1 {
 				t.Fatalf("Rows() = %+v, %v", page, err)
 			}
-			set, err := task.ParseWebhook(&page.Rows[0])
+			set, err := record.ParseWebhook(&page.Rows[0])
 			if err != nil || set.N <= newest {
 				t.Errorf("webhook %s has the number %d, %v; want more than %d", name, set.N, err, newest)
 			}

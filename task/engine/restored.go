@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -14,8 +15,9 @@ import (
 	"a2a-server/auth"
 	"a2a-server/internal/guard"
 	"a2a-server/store"
-	"a2a-server/task"
 	"a2a-server/task/engine/internal/env"
+	"a2a-server/task/engine/internal/tasklog"
+	"a2a-server/task/internal/record"
 	"a2a-server/task/internal/rules"
 )
 
@@ -58,12 +60,12 @@ func MarkRestored(ctx context.Context, h store.Handle, moment, now time.Time) er
 }
 
 // putMark writes the mark, with an audit entry, unless it is there.
-func putMark(ctx context.Context, h store.Handle, moment, now time.Time) (*task.Restoration, error) {
+func putMark(ctx context.Context, h store.Handle, moment, now time.Time) (*record.Restoration, error) {
 	old, err := readMark(ctx, h)
 	if err != nil || old.Moment.Equal(moment) && old.Resumed.IsZero() {
 		return &old.Restoration, err
 	}
-	r := task.Restoration{V: task.RowVersion, ID: rand.Text(), Moment: moment}
+	r := record.Restoration{V: record.Version, ID: rand.Text(), Moment: moment}
 	b, err := (&mark{Restoration: r, rev: old.rev}).batch(approval.AuditRestored, auth.Principal{}, now)
 	if err == nil {
 		_, err = h.Append(ctx, b).Wait()
@@ -73,7 +75,7 @@ func putMark(ctx context.Context, h store.Handle, moment, now time.Time) (*task.
 
 // mark is the mark of a restored store.
 type mark struct {
-	task.Restoration
+	record.Restoration
 	rev uint64 // of its row; 0: the store was never restored
 }
 
@@ -86,12 +88,12 @@ func (m *mark) held() time.Time {
 }
 
 func readMark(ctx context.Context, h store.Handle) (m mark, err error) {
-	page, err := h.Rows(ctx, task.RestorationOwner(), store.RowQuery{Kind: task.RowRestored})
+	page, err := h.Rows(ctx, record.RestorationOwner(), store.RowQuery{Kind: record.KindRestored})
 	if err != nil || len(page.Rows) == 0 {
 		return m, err
 	}
 	m.rev = page.Rows[0].Rev
-	m.Restoration, err = task.ParseRestoration(&page.Rows[0])
+	m.Restoration, err = record.ParseRestoration(&page.Rows[0])
 	return m, err
 }
 
@@ -105,12 +107,17 @@ func (m *mark) batch(what approval.AuditEvent, by auth.Principal, now time.Time)
 	if err != nil {
 		return nil, err
 	}
-	return &store.Batch{Scope: task.RestorationOwner(), Rows: []store.RowChange{row}, Audit: [][]byte{entry}}, nil
+	return &store.Batch{Scope: record.RestorationOwner(), Rows: []store.RowChange{row}, Audit: [][]byte{entry}}, nil
 }
 
 // restoration brings the tasks of a restored store up to date, and lets the store continue.
 type restoration struct {
-	*core
+	env     *env.Env
+	reader  *tasklog.Reader
+	logs    logs
+	audited func() // tells the watchers of the audit
+	wake    func() // looks for due work again
+
 	tasks   []restoredTask // before anything else
 	current atomic.Int64   // of tasks, those that are up to date
 	settled chan struct{}  // closed when they are up to date
@@ -121,6 +128,14 @@ type restoration struct {
 type restoredTask struct {
 	id   store.TaskID
 	rows []store.Due // the oldest backup first
+}
+
+func newRestoration(e *env.Env, r *tasklog.Reader, l logs, audited, wake func(), tasks []restoredTask) *restoration {
+	settled := make(chan struct{})
+	for i := range tasks {
+		r.Unsettled.Store(tasks[i].id, tasks[i].restorations())
+	}
+	return &restoration{env: e, reader: r, logs: l, audited: audited, wake: wake, tasks: tasks, settled: settled, settle: sync.OnceFunc(func() { close(settled) })}
 }
 
 // restorations returns the ids of the restorations.
@@ -148,7 +163,7 @@ func readRestored(h store.Handle) (m mark, tasks []restoredTask, err error) {
 		}
 		for i := range page {
 			row := page[i]
-			if after = row.Position; row.Kind != task.DueRestored {
+			if after = row.Position; row.Kind != record.DueRestored {
 				continue
 			}
 			if _, known := at[row.Task]; !known {
@@ -162,8 +177,8 @@ func readRestored(h store.Handle) (m mark, tasks []restoredTask, err error) {
 	}
 	for i := range tasks {
 		slices.SortFunc(tasks[i].rows, func(a, b store.Due) int {
-			x, _ := task.ParseDueRestored(&a) // a damaged row fails when it is handled
-			y, _ := task.ParseDueRestored(&b)
+			x, _ := record.ParseDueRestored(&a) // a damaged row fails when it is handled
+			y, _ := record.ParseDueRestored(&b)
 			return cmp.Or(x.Moment.Compare(y.Moment), cmp.Compare(x.ID, y.ID))
 		})
 	}
@@ -217,7 +232,7 @@ func (r *restoration) settleTask(ctx context.Context, t *restoredTask) {
 func (r *restoration) changeTask(ctx context.Context, t *restoredTask) (err error) {
 	defer guard.Recover(&err, "panic")
 	for tries := 1; ; tries++ {
-		err := r.turns.Changed(ctx, store.System(), t.id, rules.Restored{Rows: t.rows})
+		err := r.logs.Changed(ctx, store.System(), t.id, rules.Restored{Rows: t.rows})
 		again := errors.Is(err, store.ErrUnavailable) || errors.Is(err, ErrBusy)
 		if !again || !r.env.Pause(env.RetryPause(tries)) {
 			return err
@@ -259,14 +274,12 @@ func (r *restoration) resume(ctx context.Context, by auth.Principal) (moment tim
 // resumed lets everything continue that waits for the operator.
 func (r *restoration) resumed() {
 	r.env.Resume()
-	r.due.Wake()
-	r.cancels.Wake()
-	r.looks.Wake()
+	r.wake()
 }
 
 // awaitOperator waits until an engine on the store, which may be another one, is told to resume.
 func (r *restoration) awaitOperator() {
-	wake, stop := r.env.Store.WatchRows(store.System(), task.RowRestored)
+	wake, stop := r.env.Store.WatchRows(store.System(), record.KindRestored)
 	defer stop()
 	for {
 		m, err := readMark(r.env.Ctx, r.env.Store)

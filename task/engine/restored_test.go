@@ -22,6 +22,7 @@ import (
 	"a2a-server/store/boltstore"
 	"a2a-server/task"
 	"a2a-server/task/engine"
+	"a2a-server/task/internal/record"
 	"a2a-server/tool"
 	"a2a-server/tool/agent"
 )
@@ -276,7 +277,7 @@ func TestRestoredCallsMayBeDenied(t *testing.T) {
 func (w *world) refuses(m *a2a.Message, moment time.Time) {
 	w.t.Helper()
 	want := "the server was restored from a backup of " + moment.UTC().Format(time.RFC3339) + " and waits for its operator: a2a-server store resume"
-	if _, err := w.sendAs(alice, m); !errors.Is(err, engine.ErrUnavailable) || !strings.Contains(err.Error(), want) {
+	if _, err := w.sendAs(alice, m); !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), want) {
 		w.t.Errorf("Send() = %v, want an ErrUnavailable with %q", err, want)
 	}
 }
@@ -437,10 +438,10 @@ func TestRestoredTaskThatIsDamaged(t *testing.T) {
 		}
 		w.resume()
 		pass(time.Hour)
-		if err := w.decide(bob, lost, approval.Decision{ID: old.ID, Digest: old.Digest, Type: approval.Approve}); !errors.Is(err, engine.ErrDataLoss) || !strings.Contains(err.Error(), "could not be brought up to date") {
+		if err := w.decide(bob, lost, approval.Decision{ID: old.ID, Digest: old.Digest, Type: approval.Approve}); !errors.Is(err, store.ErrDataLoss) || !strings.Contains(err.Error(), "could not be brought up to date") {
 			t.Errorf("Decide() = %v, want that the task was not brought up to date", err)
 		}
-		if err := w.engine.Cancel(w.ctx(), alice, mustID(lost)); !errors.Is(err, engine.ErrDataLoss) {
+		if err := w.engine.Cancel(w.ctx(), alice, mustID(lost)); !errors.Is(err, store.ErrDataLoss) {
 			t.Errorf("Cancel() = %v, want ErrDataLoss", err)
 		}
 		w.wantRuns("transfer", 0)
@@ -463,7 +464,7 @@ func TestRestoredTaskThatIsDamaged(t *testing.T) {
 // The right to decide a store's restoration is in no name: rows of the mark are out of reach.
 func TestRestorationOwnerIsNoCaller(t *testing.T) {
 	t.Parallel()
-	owner := task.RestorationOwner()
+	owner := record.RestorationOwner()
 	p := auth.Principal{Tenant: owner.TenantName(), Subject: owner.Subject(), Roles: []string{auth.RoleAdmin}}
 	if p.Validate() == nil || engine.ScopeFor(p, auth.Read) != (store.Scope{}) {
 		t.Errorf("a caller may be %q", p.Subject)

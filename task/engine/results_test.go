@@ -17,6 +17,7 @@ import (
 	"a2a-server/approval"
 	"a2a-server/task"
 	"a2a-server/task/engine"
+	"a2a-server/task/engine/internal/call"
 	"a2a-server/task/engine/internal/env"
 	"a2a-server/tool"
 	"a2a-server/tool/agent"
@@ -238,7 +239,7 @@ func TestOutputOfACallIsBounded(t *testing.T) {
 		{"artifacts, and the tool does not mind", func(refused *atomic.Int32) tool.Tool {
 			return &fake{name: "flood", call: func(ctx tool.Context, _ map[string]any) (map[string]any, error) {
 				for range pieces {
-					if err := save(ctx); errors.Is(err, task.ErrOutput) {
+					if err := save(ctx); errors.Is(err, call.ErrOutput) {
 						refused.Add(1)
 					}
 				}

@@ -15,6 +15,7 @@ import (
 
 	"a2a-server/task"
 	"a2a-server/task/engine"
+	"a2a-server/task/internal/rules"
 )
 
 // speaker is a planner that speaks while it plans.
@@ -188,7 +189,7 @@ func TestPlannerSaysTooMuch(t *testing.T) {
 		w.start()
 		got := w.ended(w.begin(w.message(a2a.NewTextPart("go"))))
 		w.wantState(got, a2a.TaskStateFailed)
-		if !strings.Contains(statusText(got), task.ErrLogFull.Error()) {
+		if !strings.Contains(statusText(got), rules.ErrLogFull.Error()) {
 			t.Errorf("status = %q, want that the log is full", statusText(got))
 		}
 		if n := len(texts(got)["s1"]); n < 64<<10 {

@@ -48,7 +48,7 @@ const maxID = 256
 // follow.
 //
 // Errors: [task.InvalidError], [task.ErrTaskNotFound], [task.StateError], *approval.Error,
-// *[DiskError], [ErrBusy], and those of the store; [ErrUnavailable] also while a restored store waits
+// *[DiskError], [ErrBusy], and those of the store; [store.ErrUnavailable] also while a restored store waits
 // for its operator, if the message would create a task or answer a planner.
 func (e *Engine) Send(ctx context.Context, s Send) (*Sent, error) {
 	m := s.Message

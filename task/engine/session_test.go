@@ -18,6 +18,7 @@ import (
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/engine"
+	"a2a-server/task/internal/record"
 	"a2a-server/tool"
 	"a2a-server/tool/agent"
 )
@@ -218,7 +219,7 @@ func TestStateOfContext(t *testing.T) {
 			s.want(s.run(auth.Principal{Tenant: "beta", Subject: "alice", Roles: []string{auth.RoleRequester}, Method: "test"}, "c", "get"), "")
 			s.restart()
 		}
-		rows, err := w.store.Rows(w.ctx(), store.System(), store.RowQuery{Kind: task.RowState})
+		rows, err := w.store.Rows(w.ctx(), store.System(), store.RowQuery{Kind: record.KindState})
 		if err != nil || len(rows.Rows) != 3 {
 			t.Errorf("Rows() = %v, %v, want 3 rows", rows.Rows, err)
 		}
@@ -411,7 +412,7 @@ type countingRows struct {
 func (c *countingRows) Rows(ctx context.Context, s store.Scope, q store.RowQuery) (store.RowPage, error) {
 	c.mu.Lock()
 	fail := error(nil)
-	if q.Kind == task.RowState {
+	if q.Kind == record.KindState {
 		c.reads++
 		fail = c.fail
 	}

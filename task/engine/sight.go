@@ -10,6 +10,8 @@ import (
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/engine/internal/tasklog"
+	"a2a-server/task/internal/event"
+	"a2a-server/task/internal/record"
 )
 
 // taskSight is what a reader sees of a task. Its zero value is everything.
@@ -24,7 +26,7 @@ func (c *core) taskSight(ctx context.Context, by auth.Principal, scope, owner st
 		return taskSight{}, nil
 	}
 	list := &Approvals{core: c, anonymous: owner == ownerOf(auth.Anonymous())}
-	q := store.RowQuery{Kind: task.RowApproval, Index: task.IndexHides, Prefix: []byte(id.String())}
+	q := store.RowQuery{Kind: record.KindApproval, Index: record.IndexHides, Prefix: []byte(id.String())}
 	for row, err := range store.AllRows(ctx, c.env.Store, scope, q) {
 		if err != nil {
 			return taskSight{masked: true, bare: true}, fmt.Errorf("read what gates hide of task %s: %w", id, err)
@@ -68,9 +70,9 @@ func (s taskSight) calls(all []task.CallStatus) []task.CallStatus {
 func (s taskSight) data(e *Event, id, context string) ([]byte, error) {
 	switch {
 	case s.bare:
-		return task.Bare(e, id, context)
+		return event.Bare(e, id, context)
 	case s.masked:
-		return task.Masked(e)
+		return event.Masked(e)
 	}
-	return task.Whole(e)
+	return event.Whole(e)
 }

@@ -316,7 +316,7 @@ func Planned(ctx context.Context, s store.Store, since time.Time, each func(*Pla
 // plannedBy is Planned for a task.
 func plannedBy(ctx context.Context, s store.Store, id store.TaskID, since time.Time, each func(*PlannedCall)) error {
 	f := fold.New(id, "")
-	f.Omit(true /* artifacts */, true /* history */)
+	f.View.Omit(true /* artifacts */, true /* history */)
 	var at []time.Time      // of each step
 	var by []auth.Principal // likewise
 	for from, more := store.After(0), true; more; {

@@ -18,6 +18,7 @@ import (
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/engine"
+	"a2a-server/task/internal/record"
 	"a2a-server/tool"
 )
 
@@ -348,7 +349,7 @@ func TestLostRowOfAnApproval(t *testing.T) {
 		id := w.begun(alice, w.calls("transfer", args{"amount": 1, "to": "x"}))
 		asked, rev := w.onlyOne(id), w.header(id).Rev
 		b := &store.Batch{Scope: store.System(), Task: mustID(id), Rev: &rev}
-		b.Rows = []store.RowChange{{Kind: task.RowApproval, Key: []byte(asked.ID), IfRev: store.Any, Delete: true}}
+		b.Rows = []store.RowChange{{Kind: record.KindApproval, Key: []byte(asked.ID), IfRev: store.Any, Delete: true}}
 		if _, err := w.store.Append(w.ctx(), b).Wait(); err != nil {
 			t.Fatal(err)
 		}

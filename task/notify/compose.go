@@ -9,13 +9,14 @@ import (
 	"a2a-server/auth/sight"
 	"a2a-server/store"
 	"a2a-server/task"
+	"a2a-server/task/internal/record"
 )
 
 // message returns the message of a job, or nil if nobody is to get it: its approval is gone, it
 // says that the approval waits, and the approval has ended or is overdue, or it is for a requester whose
 // address is not known.
 func (p *Pump) message(ctx context.Context, r *Route, j *job) (*Message, error) {
-	rows, err := p.cfg.Store.Rows(ctx, store.System(), store.RowQuery{Kind: task.RowApproval, Task: j.row.Task, Key: []byte(j.n.Approval)})
+	rows, err := p.cfg.Store.Rows(ctx, store.System(), store.RowQuery{Kind: record.KindApproval, Task: j.row.Task, Key: []byte(j.n.Approval)})
 	if err != nil {
 		return nil, fmt.Errorf("read approval %s: %w", j.n.Approval, err)
 	}
@@ -28,7 +29,7 @@ func (p *Pump) message(ctx context.Context, r *Route, j *job) (*Message, error) 
 	}
 	seen := a.For(sight.Of(sight.Route, sight.Message))
 	m := &Message{
-		ID: task.NotificationID(j.row.Key), Event: EventAsked, Route: r.Name, At: j.n.At.Time(),
+		ID: record.NotificationID(j.row.Key), Event: EventAsked, Route: r.Name, At: j.n.At.Time(),
 		Task: a.Task, Context: a.Context, Approval: a.ID, Tool: a.Tool, Hint: seen.Summary(), Risk: string(a.Risk()), Requester: a.Requester.Subject,
 		Link: p.link(a.ID),
 	}
@@ -62,7 +63,7 @@ func (p *Pump) message(ctx context.Context, r *Route, j *job) (*Message, error) 
 
 // mailbox returns the address of the requester of a task; "": it is not known.
 func (p *Pump) mailbox(ctx context.Context, id store.TaskID) (string, error) {
-	rows, err := p.cfg.Store.Rows(ctx, store.System(), store.RowQuery{Kind: task.RowMailbox, Task: id, Key: []byte(task.MailboxKey)})
+	rows, err := p.cfg.Store.Rows(ctx, store.System(), store.RowQuery{Kind: record.KindMailbox, Task: id, Key: []byte(record.MailboxKey)})
 	switch {
 	case err != nil:
 		return "", fmt.Errorf("read the requester's address: %w", err)

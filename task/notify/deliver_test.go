@@ -13,6 +13,7 @@ import (
 
 	"a2a-server/store"
 	"a2a-server/task"
+	"a2a-server/task/internal/record"
 	"a2a-server/task/notify"
 )
 
@@ -41,7 +42,7 @@ func TestMessages(t *testing.T) {
 		}
 		got := asked[pay]
 		want := notify.Message{
-			ID: task.NotificationID(task.NotificationKey(pay, "asked", "all")), Event: "approval.asked", Route: "all", At: got.At,
+			ID: record.NotificationID(record.NotificationKey(pay, "asked", "all")), Event: "approval.asked", Route: "all", At: got.At,
 			Task: strings.TrimSuffix(pay, ".a1"), Context: got.Context, Approval: pay, Tool: "pay", Hint: `Pay "bob" with "•••"?`, Risk: "high", Requester: "alice",
 			Expires: got.At.Add(48 * time.Hour), Link: "https://agent.example.com/ui/approvals/" + pay,
 		}

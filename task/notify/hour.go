@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"a2a-server/store"
-	"a2a-server/task"
-	"a2a-server/task/outbox"
+	"a2a-server/task/internal/outbox"
+	"a2a-server/task/internal/record"
 )
 
 // rowRoute is the state of a route, in the scope owner. Key: the name of the route; value: the
@@ -22,7 +22,7 @@ const rowRoute = "notify.route"
 
 // state is the state of a route.
 type state struct {
-	V     int          `json:"v"`               // task.RowVersion
+	V     int          `json:"v"`               // record.Version
 	Epoch uint64       `json:"epoch"`           // of the instance that sends
 	Start store.Millis `json:"start,omitempty"` // of the hour; 0: none has begun
 	Sent  []string     `json:"sent,omitempty"`  // ids of the messages that were tried in it
@@ -46,11 +46,11 @@ type summary struct {
 	ID    string       `json:"id"`
 	Count int          `json:"count"`
 	At    store.Millis `json:"at"` // end of the hour
-	task.Attempts
+	record.Attempts
 }
 
 // full reports whether the hour has all its messages.
-func (s *state) full() bool { return len(s.Sent) >= PerHour }
+func (s *state) full() bool { return len(s.Sent) >= perHour }
 
 // has reports whether the message of a row was tried in the hour.
 func (s *state) has(key []byte) bool { return slices.Contains(s.Sent, hex.EncodeToString(key)) }
@@ -63,7 +63,7 @@ func (s *state) over(now time.Time) bool {
 
 // load reads the state of the route.
 func (w *worker) load(ctx context.Context) (*state, error) {
-	s := &state{V: task.RowVersion}
+	s := &state{V: record.Version}
 	rows, err := w.p.cfg.Store.Rows(ctx, owner(), store.RowQuery{Kind: rowRoute, Key: []byte(w.name)})
 	damaged := errors.Is(err, store.ErrDataLoss)
 	switch {
@@ -74,18 +74,18 @@ func (w *worker) load(ctx context.Context) (*state, error) {
 		return s, nil
 	default:
 		s.rev = rows.Rows[0].Rev
-		damaged = rows.Rows[0].Damaged || json.Unmarshal(rows.Rows[0].Value, s) != nil || s.V != task.RowVersion
+		damaged = rows.Rows[0].Damaged || json.Unmarshal(rows.Rows[0].Value, s) != nil || s.V != record.Version
 	}
 	if damaged {
 		w.p.cfg.Log.Error().Str("route", w.name).Msg("the stored state of a route is damaged: its hour begins again")
-		s = &state{V: task.RowVersion, rev: store.Any}
+		s = &state{V: record.Version, rev: store.Any}
 	}
 	return s, nil
 }
 
 // save writes the state of the route.
 func (w *worker) save(ctx context.Context, s *state) error {
-	row, err := task.EncodeRow(rowRoute, []byte(w.name), s.rev, s)
+	row, err := record.Encode(rowRoute, []byte(w.name), s.rev, s)
 	if err == nil {
 		err = w.p.write(ctx, store.TaskID{}, row)
 	}
@@ -126,8 +126,8 @@ func (w *worker) fold(ctx context.Context, s *state) error {
 	if now := store.MillisOf(w.now()); now < s.Start {
 		end = max(end, now)
 	}
-	for _, index := range []string{task.IndexNew, task.IndexRetry} {
-		for j, err := range w.p.all(ctx, index, task.RoutePrefix(w.name)) {
+	for _, index := range []string{record.IndexNew, record.IndexRetry} {
+		for j, err := range w.p.all(ctx, index, record.RoutePrefix(w.name)) {
 			if err != nil {
 				return err
 			}
@@ -164,7 +164,7 @@ func (w *worker) fold(ctx context.Context, s *state) error {
 // uncount removes the rows that the summary counts.
 func (w *worker) uncount(ctx context.Context, s *state) error {
 	for _, at := range s.Counting {
-		gone := settled(w.p.write(ctx, at.Task, store.RowChange{Kind: task.RowNotify, Key: at.Key, IfRev: store.Any, Delete: true}))
+		gone := settled(w.p.write(ctx, at.Task, store.RowChange{Kind: record.KindNotify, Key: at.Key, IfRev: store.Any, Delete: true}))
 		if err := w.lose(at.Key, gone); err != nil {
 			return err
 		}
@@ -183,7 +183,7 @@ func (w *worker) summarize(ctx context.Context, r *Route, s *state) error {
 	count := s.Summary.Count
 	if sent == nil {
 		s.Summary = nil
-		w.p.box.Count(w.name, func(s *outbox.Stats) { s.Sent++ })
+		w.p.box.Count(w.name, outbox.Stats{Sent: 1})
 		return w.save(ctx, s)
 	}
 	of := s.Summary
@@ -196,11 +196,6 @@ func (w *worker) summarize(ctx context.Context, r *Route, s *state) error {
 		of.At = store.MillisOf(w.now())
 		w.p.cfg.Log.Warn().Str("route", w.name).Int("count", count).Int("tries", of.Tries).Str("problem", of.Error).Msg("the summary of a route has failed: the messages that it counts were not sent")
 	}
-	w.p.box.Count(w.name, func(s *outbox.Stats) {
-		s.Refused++
-		if failed {
-			s.Failed++
-		}
-	})
+	w.p.box.CountRefused(w.name, failed)
 	return w.save(ctx, s)
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"a2a-server/store"
-	"a2a-server/task"
+	"a2a-server/task/internal/record"
 )
 
 // State is the state of a message, for operators.
@@ -16,7 +16,7 @@ type State struct {
 	ID       string
 	Task     store.TaskID
 	Approval string
-	Event    string // one of [task.Notification], or "summary"
+	Event    string // one of [record.Notification], or "summary"
 	Route    string
 	State    string // "waiting", "retrying", "failed", or "damaged" if it cannot be read
 	At       time.Time
@@ -45,9 +45,9 @@ func List(ctx context.Context, h store.Handle, scope store.Scope, q Query) (stat
 	if after, ok := strings.CutPrefix(q.Cursor, inSummaries); ok {
 		return failedSummaries(ctx, h, q, after)
 	}
-	of := store.RowQuery{Kind: task.RowNotify, Limit: q.Limit, Cursor: q.Cursor}
+	of := store.RowQuery{Kind: record.KindNotify, Limit: q.Limit, Cursor: q.Cursor}
 	if q.State == "failed" {
-		of.Index = task.IndexFailed
+		of.Index = record.IndexFailed
 	}
 	rows, err := h.Rows(ctx, scope, of)
 	if err != nil {
@@ -96,8 +96,8 @@ func lostSince(row *store.Row, since time.Time) *summary {
 }
 
 func stateOf(row *store.Row) State {
-	s := State{ID: task.NotificationID(row.Key), Task: row.Task, State: "damaged"}
-	n, err := task.ParseNotification(row)
+	s := State{ID: record.NotificationID(row.Key), Task: row.Task, State: "damaged"}
+	n, err := record.ParseNotification(row)
 	if err != nil {
 		return s
 	}

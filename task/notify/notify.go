@@ -4,8 +4,8 @@
 // # Rows
 //
 // The batch that asks or resolves an approval puts a row for each route that takes it
-// ([task.RowNotify]), so that a crash neither loses nor invents a message. Each route is a lane of
-// package task/outbox, which sends one message at a time: a dead route holds up no other. The state
+// ([record.KindNotify]), so that a crash neither loses nor invents a message. Each route is a lane of
+// package task/internal/outbox, which sends one message at a time: a dead route holds up no other. The state
 // of a route (its hour, its summary) is a row, too.
 //
 // # Guarantees
@@ -13,13 +13,13 @@
 //   - A message is sent at least once, always with the same id. A crash between sending and
 //     recording repeats it. A message that an approval waits is not sent after the approval has
 //     ended or its deadline has passed.
-//   - A route sends at most [PerHour] messages in an hour, which begins with its first message.
+//   - A route sends at most 20 messages in an hour, which begins with its first message.
 //     The rest is counted and replaced by a summary when the hour is over. Each message is sent,
 //     failed, or counted in exactly one summary, whatever crashes. Repeating a message of the
 //     hour counts once. A route for requesters has no summary: each requester gets at most
-//     [PerHour], and the rest is dropped.
+//     20, and the rest is dropped.
 //   - A message that fails is retried with backoff for a day, then kept as failed, at most
-//     [MaxFailed] for [FailedAge]. A refusal fails it at once.
+//     1,000 for [FailedAge]. A refusal fails it at once.
 //   - The youngest instance sends for a route. It takes over from an older instance when nobody
 //     holds the older epoch any more.
 package notify
@@ -38,13 +38,14 @@ import (
 
 	"a2a-server/store"
 	"a2a-server/task"
-	"a2a-server/task/outbox"
+	"a2a-server/task/internal/outbox"
+	"a2a-server/task/internal/record"
 )
 
 // The limits of a [Pump].
 const (
-	PerHour   = 20 // messages of a route
-	MaxFailed = 1000
+	perHour   = 20 // messages of a route
+	maxFailed = 1000
 	FailedAge = 30 * 24 * time.Hour
 
 	hour       = time.Hour
@@ -102,7 +103,7 @@ type Pump struct {
 func New(cfg Config, routes []Route) *Pump {
 	p := &Pump{cfg: cfg}
 	p.box = outbox.New(outbox.Config{
-		Store: cfg.Store, Kind: task.RowNotify, Scan: p.scan, Gap: 5 * time.Millisecond, Log: cfg.Log, Now: cfg.Now,
+		Store: cfg.Store, Kind: record.KindNotify, Scan: p.scan, Gap: 5 * time.Millisecond, Log: cfg.Log, Now: cfg.Now,
 		Backoff: outbox.Backoff{First: 5 * time.Second, Most: time.Hour, Span: 24 * time.Hour},
 	})
 	p.SetRoutes(routes)
@@ -134,8 +135,11 @@ func (p *Pump) SetRoutes(routes []Route) {
 	p.box.Wake()
 }
 
+// Stats counts the work of a route.
+type Stats = outbox.Stats
+
 // Stats returns the counts so far, by the names of the routes.
-func (p *Pump) Stats() []outbox.Stats { return p.box.Stats() }
+func (p *Pump) Stats() []Stats { return p.box.Stats() }
 
 // Run sends until ctx ends. It may be called once. See [outbox.Outbox.Run].
 func (p *Pump) Run(ctx context.Context) error { return p.box.Run(ctx) }
@@ -169,7 +173,7 @@ func (p *Pump) scan(ctx context.Context, now time.Time, offer func(outbox.Lane) 
 
 // sweep drops the messages of routes that are gone, and messages that failed long ago.
 func (p *Pump) sweep(ctx context.Context) error {
-	for _, index := range []string{task.IndexNew, task.IndexRetry} {
+	for _, index := range []string{record.IndexNew, record.IndexRetry} {
 		for j, err := range p.all(ctx, index, nil) {
 			if err != nil {
 				return err
@@ -194,11 +198,11 @@ func (p *Pump) sweep(ctx context.Context) error {
 		return err
 	}
 	old := store.MillisOf(p.Kept())
-	for j, err := range p.all(ctx, task.IndexFailed, nil) {
+	for j, err := range p.all(ctx, record.IndexFailed, nil) {
 		if err != nil {
 			return err
 		}
-		if failed <= MaxFailed && j.n.Failed > old {
+		if failed <= maxFailed && j.n.Failed > old {
 			break
 		}
 		failed--
@@ -228,7 +232,7 @@ func (p *Pump) Failed(ctx context.Context) (messages, summaries int, err error) 
 }
 
 func (p *Pump) failed(ctx context.Context) (n int, err error) {
-	for _, err := range p.all(ctx, task.IndexFailed, nil) {
+	for _, err := range p.all(ctx, record.IndexFailed, nil) {
 		if err != nil {
 			return 0, err
 		}
@@ -240,14 +244,14 @@ func (p *Pump) failed(ctx context.Context) (n int, err error) {
 // all yields the notifications in an index whose keys have a prefix, in their order, without damaged
 // rows.
 func (p *Pump) all(ctx context.Context, index string, prefix []byte) iter.Seq2[*job, error] {
-	q := store.RowQuery{Kind: task.RowNotify, Index: index, Prefix: prefix, Limit: page}
+	q := store.RowQuery{Kind: record.KindNotify, Index: index, Prefix: prefix, Limit: page}
 	return func(yield func(*job, error) bool) {
 		for row, err := range store.AllRows(ctx, p.cfg.Store, store.System(), q) {
 			if err != nil {
 				yield(nil, fmt.Errorf("read notifications: %w", err))
 				return
 			}
-			if n, err := task.ParseNotification(row); err == nil && !yield(&job{row, n}, nil) {
+			if n, err := record.ParseNotification(row); err == nil && !yield(&job{row, n}, nil) {
 				return
 			}
 		}
@@ -256,7 +260,7 @@ func (p *Pump) all(ctx context.Context, index string, prefix []byte) iter.Seq2[*
 
 // remove removes a row, unless it has changed.
 func (p *Pump) remove(ctx context.Context, row *store.Row) error {
-	return settled(p.write(ctx, row.Task, store.RowChange{Kind: task.RowNotify, Key: row.Key, IfRev: row.Rev, Delete: true}))
+	return settled(p.write(ctx, row.Task, store.RowChange{Kind: record.KindNotify, Key: row.Key, IfRev: row.Rev, Delete: true}))
 }
 
 // settled returns err without those that say that a row has changed or is gone, which then needs

@@ -9,6 +9,7 @@ import (
 	"a2a-server/auth"
 	"a2a-server/store"
 	"a2a-server/task"
+	"a2a-server/task/internal/record"
 	"a2a-server/task/notify"
 )
 
@@ -24,7 +25,7 @@ func mailable(name string) auth.Principal {
 // mailbox returns the row with the address of a task.
 func (w *world) mailbox(approval string) string {
 	w.t.Helper()
-	page := must(w.handle.Rows(context.Background(), store.System(), store.RowQuery{Kind: task.RowMailbox, Task: taskOf(approval), Key: []byte(task.MailboxKey)}))
+	page := must(w.handle.Rows(context.Background(), store.System(), store.RowQuery{Kind: record.KindMailbox, Task: taskOf(approval), Key: []byte(record.MailboxKey)}))
 	if len(page.Rows) == 0 {
 		return ""
 	}

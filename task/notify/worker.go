@@ -12,8 +12,8 @@ import (
 
 	"a2a-server/internal/visible"
 	"a2a-server/store"
-	"a2a-server/task"
-	"a2a-server/task/outbox"
+	"a2a-server/task/internal/outbox"
+	"a2a-server/task/internal/record"
 )
 
 // worker sends the messages of a route: a [outbox.Lane].
@@ -91,7 +91,7 @@ func (w *worker) Step(ctx context.Context, _ bool) (outbox.Next, error) {
 // job is a notification and its row.
 type job struct {
 	row *store.Row
-	n   task.Notification
+	n   record.Notification
 }
 
 // first returns the first message that may be sent now. Without one, at is when the first retry is
@@ -99,9 +99,9 @@ type job struct {
 func (w *worker) first(ctx context.Context, s *state, now time.Time) (best *job, at store.Millis, err error) {
 	at = store.MillisOf(now.Add(outbox.MaxRest))
 	var since store.Millis
-	for _, index := range []string{task.IndexNew, task.IndexRetry} {
+	for _, index := range []string{record.IndexNew, record.IndexRetry} {
 		seen := 0
-		for j, err := range w.p.all(ctx, index, task.RoutePrefix(w.name)) {
+		for j, err := range w.p.all(ctx, index, record.RoutePrefix(w.name)) {
 			if err != nil {
 				return nil, at, err
 			}
@@ -116,7 +116,7 @@ func (w *worker) first(ctx context.Context, s *state, now time.Time) (best *job,
 				continue // whose prefix is the same by chance
 			}
 			if seen++; !s.has(j.row.Key) && s.full() && !s.over(now) {
-				if index == task.IndexNew && seen > page { // messages of the hour come first
+				if index == record.IndexNew && seen > page { // messages of the hour come first
 					break
 				}
 				continue
@@ -152,12 +152,12 @@ func (w *worker) handle(ctx context.Context, r *Route, s *state, j *job) error {
 	if sent != nil {
 		return w.lose(j.row.Key, w.fail(ctx, j, sent))
 	}
-	w.p.box.Count(w.name, func(s *outbox.Stats) { s.Sent++ })
+	w.p.box.Count(w.name, outbox.Stats{Sent: 1})
 	w.p.cfg.Log.Debug().Str("task_id", m.Task).Str("approval_id", m.Approval).Str("route", w.name).Str("event", m.Event).Msg("notification sent")
 	return w.lose(j.row.Key, w.p.remove(ctx, j.row))
 }
 
-// mayMail reports whether a requester may get the message of a row: at most [PerHour] in an hour,
+// mayMail reports whether a requester may get the message of a row: at most perHour in an hour,
 // as far as this process knows. Repeating a message counts once.
 func (w *worker) mayMail(to, key string) bool {
 	now, n := w.now(), 0
@@ -170,7 +170,7 @@ func (w *worker) mayMail(to, key string) bool {
 			n++
 		}
 	}
-	if n >= PerHour {
+	if n >= perHour {
 		w.p.cfg.Log.Info().Str("route", w.name).Msg("a notification is dropped, because its requester has had all of the hour")
 		return false
 	}
@@ -226,12 +226,7 @@ func (w *worker) fail(ctx context.Context, j *job, why error) error {
 	if err != nil {
 		return err
 	}
-	w.p.box.Count(w.name, func(s *outbox.Stats) {
-		s.Refused++
-		if n.Failed > 0 {
-			s.Failed++
-		}
-	})
+	w.p.box.CountRefused(w.name, n.Failed > 0)
 	if n.Failed > 0 || n.Tries == 1 { // once, and again only when it is over
 		w.p.cfg.Log.WithLevel(level).Str("task_id", j.row.Task.String()).Str("approval_id", n.Approval).Str("route", w.name).Int("tries", n.Tries).Str("problem", n.Error).Msg(text)
 	}

@@ -23,6 +23,7 @@ import (
 	"a2a-server/store/memstore"
 	"a2a-server/task"
 	"a2a-server/task/engine"
+	"a2a-server/task/internal/record"
 	"a2a-server/task/notify"
 	"a2a-server/task/planner/direct"
 	"a2a-server/tool"
@@ -273,11 +274,11 @@ func (w *world) pass(d time.Duration) {
 }
 
 // rows returns the rows of notifications.
-func (w *world) rows() (all []task.Notification) {
+func (w *world) rows() (all []record.Notification) {
 	w.t.Helper()
-	page := must(w.handle.Rows(context.Background(), store.System(), store.RowQuery{Kind: task.RowNotify, Limit: 1000}))
+	page := must(w.handle.Rows(context.Background(), store.System(), store.RowQuery{Kind: record.KindNotify, Limit: 1000}))
 	for i := range page.Rows {
-		all = append(all, must(task.ParseNotification(&page.Rows[i])))
+		all = append(all, must(record.ParseNotification(&page.Rows[i])))
 	}
 	return all
 }

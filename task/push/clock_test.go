@@ -8,8 +8,8 @@ import (
 
 	"a2a-server/store"
 	"a2a-server/store/memstore"
-	"a2a-server/task"
 	"a2a-server/task/engine"
+	"a2a-server/task/internal/record"
 	"a2a-server/task/push"
 )
 
@@ -51,7 +51,7 @@ func testClockSetBack(t *testing.T, w *world, running bool) {
 		w.startPusher(w.handle)
 	}
 	of["/later"] = w.send("echo", hook(rc.URL+"/later")) // wakes one that runs
-	w.until("all are notified", func() bool { return w.pusher.Workers() == 0 && len(w.rows(task.RowPushReady)) == 0 })
+	w.until("all are notified", func() bool { return w.pusher.Workers() == 0 && len(w.rows(record.KindPushReady)) == 0 })
 	for path, id := range of {
 		wantInOrder(t, rc.at(path), w.pushable(id))
 	}

@@ -8,8 +8,8 @@ import (
 
 	"a2a-server/approval"
 	"a2a-server/store"
-	"a2a-server/task"
 	"a2a-server/task/engine"
+	"a2a-server/task/internal/record"
 )
 
 // recorder notes what an engine and a deliverer ask of a store.
@@ -41,7 +41,7 @@ func (r *recorder) Read(ctx context.Context, s store.Scope, id store.TaskID, fro
 
 func (r *recorder) Rows(ctx context.Context, s store.Scope, q store.RowQuery) (store.RowPage, error) {
 	r.mu.Lock()
-	if q.Kind != task.RowPushReady || q.Index == "" { // the deliverer looks there once at its start
+	if q.Kind != record.KindPushReady || q.Index == "" { // the deliverer looks there once at its start
 		r.queries++
 	}
 	r.mu.Unlock()

@@ -19,6 +19,7 @@ import (
 	"a2a-server/store/memstore"
 	"a2a-server/task"
 	"a2a-server/task/engine"
+	"a2a-server/task/internal/record"
 	"a2a-server/task/push"
 )
 
@@ -55,7 +56,7 @@ func TestDelivers(t *testing.T) {
 		if s := states[0]; s.Task != id || s.Config != "hook" || s.State != "active" || s.Owner != store.Owner("acme", "alice") || s.Host != "127.0.0.1" || s.Lag != 0 || !s.Next.IsZero() {
 			t.Errorf("List() = %+v", s)
 		}
-		for _, kind := range []string{task.RowPush, task.RowPushCursor} {
+		for _, kind := range []string{record.KindPush, record.KindPushCursor} {
 			for _, row := range w.rows(kind) {
 				if strings.Contains(string(row.Value), "the token") || strings.Contains(string(row.Value), "credentials\"") {
 					t.Errorf("row %s has a secret: %s", kind, row.Value)
@@ -183,7 +184,7 @@ func TestDeleted(t *testing.T) {
 		for range 2 {
 			need(w.engine.DeletePush(w.ctx(), alice, id, "hook"))
 		}
-		w.wantRows(0, task.RowPush, task.RowPushCursor, task.RowPushReady)
+		w.wantRows(0, record.KindPush, record.KindPushCursor, record.KindPushReady)
 		let()
 		w.idle()
 		w.cancel(id)
@@ -193,7 +194,7 @@ func TestDeleted(t *testing.T) {
 		if got := len(rc.at("/")); got != 1 {
 			t.Errorf("%d notifications, want the one that was under way", got)
 		}
-		w.wantRows(1, task.RowPush, task.RowPushCursor) // those of the other webhook
+		w.wantRows(1, record.KindPush, record.KindPushCursor) // those of the other webhook
 	})
 }
 
@@ -231,7 +232,7 @@ func TestTaskDeleted(t *testing.T) {
 		need(w.engine.Tasks().Delete(w.ctx(), alice, id.String()))
 		let()
 		w.idle()
-		w.wantRows(0, task.RowPush, task.RowPushCursor, task.RowPushReady)
+		w.wantRows(0, record.KindPush, record.KindPushCursor, record.KindPushReady)
 		if got := len(rc.all()); got != 1 {
 			t.Errorf("%d notifications, want 1", got)
 		}

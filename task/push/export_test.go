@@ -3,8 +3,8 @@ package push
 import (
 	"time"
 
-	"a2a-server/task"
-	"a2a-server/task/outbox"
+	"a2a-server/task/internal/outbox"
+	"a2a-server/task/internal/record"
 )
 
 // Workers returns how many webhooks are served now.
@@ -17,7 +17,7 @@ func (d *Deliverer) SetBackoff(first, most time.Duration) {
 }
 
 // Fails returns what becomes of a cursor when a try fails. random is in [0, 1).
-func Fails(c task.PushCursor, after time.Duration, gone bool, now time.Time, random float64) task.PushCursor {
+func Fails(c record.PushCursor, after time.Duration, gone bool, now time.Time, random float64) record.PushCursor {
 	b := backoff()
 	b.Random = func() float64 { return random }
 	c.Dead = b.Fail(&c.Attempts, outbox.Failure{Text: "test", After: after, Final: gone}, now)

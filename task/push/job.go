@@ -5,8 +5,8 @@ import (
 	"errors"
 
 	"a2a-server/store"
-	"a2a-server/task"
-	"a2a-server/task/outbox"
+	"a2a-server/task/internal/outbox"
+	"a2a-server/task/internal/record"
 )
 
 // job is a webhook with something to send: a [outbox.Lane].
@@ -27,7 +27,7 @@ type place struct {
 // placeOf returns the place of the webhook that has a row. ok is false if none can have it.
 func placeOf(h store.Handle, row *store.Row) (p place, ok bool) {
 	p = place{store: h, task: row.Task, key: row.Key}
-	p.id, p.n, ok = task.ParsePushKey(row.Key)
+	p.id, p.n, ok = record.ParsePushKey(row.Key)
 	return p, ok
 }
 
@@ -45,7 +45,7 @@ func (j *job) Shares(ctx context.Context) ([]outbox.Share, error) {
 			caller := store.Owner(w.By.Tenant, w.By.Subject).Key()
 			shares = append(shares, outbox.Share{Name: "caller " + string(caller[:]), Most: perCaller})
 		}
-		var c task.PushCursor
+		var c record.PushCursor
 		if c, _, err = j.cursor(ctx); err == nil && c.Tries > 0 {
 			shares = append(shares, outbox.Share{Name: "retries", Most: maxRetries})
 		}
@@ -74,8 +74,8 @@ func (j *job) Failed(err error) outbox.Next {
 // rows is the stored state of a webhook.
 type rows struct {
 	ready, at uint64 // revs of the rows push.ready and push.cursor
-	cursor    task.PushCursor
-	webhook   *task.Webhook
+	cursor    record.PushCursor
+	webhook   *record.Webhook
 }
 
 // row returns a row of the task, nil if it does not exist.
@@ -88,12 +88,12 @@ func (p *place) row(ctx context.Context, kind string, key []byte) (*store.Row, e
 }
 
 // webhook returns the webhook, nil if it was deleted or replaced.
-func (p *place) webhook(ctx context.Context) (*task.Webhook, error) {
-	row, err := p.row(ctx, task.RowPush, []byte(p.id))
+func (p *place) webhook(ctx context.Context) (*record.Webhook, error) {
+	row, err := p.row(ctx, record.KindPush, []byte(p.id))
 	if err != nil || row == nil {
 		return nil, err
 	}
-	w, err := task.ParseWebhook(row)
+	w, err := record.ParseWebhook(row)
 	if err != nil || w.N != p.n {
 		return nil, err
 	}
@@ -101,22 +101,22 @@ func (p *place) webhook(ctx context.Context) (*task.Webhook, error) {
 }
 
 // cursor returns the cursor of the webhook, and the rev of its row. errOver: there is none.
-func (p *place) cursor(ctx context.Context) (c task.PushCursor, rev uint64, err error) {
-	row, err := p.row(ctx, task.RowPushCursor, p.key)
+func (p *place) cursor(ctx context.Context) (c record.PushCursor, rev uint64, err error) {
+	row, err := p.row(ctx, record.KindPushCursor, p.key)
 	switch {
 	case err != nil:
 		return c, 0, err
 	case row == nil:
 		return c, 0, errOver
 	}
-	c, err = task.ParsePushCursor(row)
+	c, err = record.ParsePushCursor(row)
 	return c, row.Rev, err
 }
 
 // read reads the rows of the webhook, or returns nil if there is nothing to do for it. The row
 // push.ready comes first: a later addition to the log changes it.
 func (j *job) read(ctx context.Context) (*rows, error) {
-	ready, err := j.row(ctx, task.RowPushReady, j.key)
+	ready, err := j.row(ctx, record.KindPushReady, j.key)
 	if err != nil || ready == nil {
 		return nil, err
 	}
@@ -153,7 +153,7 @@ func (j *job) one(ctx context.Context, yield bool) (more bool, err error) {
 		_, err := j.write(ctx, r, r.cursor, j.unready(r))
 		return false, err
 	case r.cursor.Tries > 0 && j.d.box.Backoff.Waits(r.cursor.Next.Time(), j.d.box.Now()):
-		_, err := j.write(ctx, r, r.cursor, task.ReadyRow(j.key, r.ready, r.cursor.Next))
+		_, err := j.write(ctx, r, r.cursor, record.Ready(j.key, r.ready, r.cursor.Next))
 		return false, err
 	case r.cursor.Epoch != own:
 		r.cursor.Epoch = own
@@ -198,17 +198,13 @@ func (j *job) fail(ctx context.Context, r *rows, f *outbox.Failure) error {
 	c.Dead = j.d.box.Backoff.Fail(&c.Attempts, *f, j.d.box.Now())
 	ready := j.unready(r)
 	if !c.Dead {
-		ready = task.ReadyRow(j.key, r.ready, c.Next)
+		ready = record.Ready(j.key, r.ready, c.Next)
 	}
 	ok, err := j.write(ctx, r, c, ready)
 	if err == nil && !ok { // the log has grown: push.ready has changed
 		ok, err = j.write(ctx, r, c)
 	}
-	j.d.box.Count("", func(s *outbox.Stats) {
-		if s.Refused++; ok && c.Dead {
-			s.Failed++
-		}
-	})
+	j.d.box.CountRefused("", ok && c.Dead)
 	switch {
 	case !ok:
 	case c.Dead:
@@ -224,16 +220,16 @@ func (j *job) fail(ctx context.Context, r *rows, f *outbox.Failure) error {
 // succeed records that an event was accepted. last is not 0 if it was the newest for the
 // webhook, and the log ends there.
 func (j *job) succeed(ctx context.Context, r *rows, e *store.Event, last uint64, yield bool) (more bool, err error) {
-	j.d.box.Count("", func(s *outbox.Stats) { s.Sent++ })
+	j.d.box.Count("", outbox.Stats{Sent: 1})
 	accepted := func(seq uint64, ready ...store.RowChange) (bool, error) {
-		return j.write(ctx, r, task.PushCursor{Seq: seq, Epoch: r.cursor.Epoch}, ready...)
+		return j.write(ctx, r, record.PushCursor{Seq: seq, Epoch: r.cursor.Epoch}, ready...)
 	}
 	ok := false
 	switch {
 	case last > 0:
 		ok, err = accepted(last, j.unready(r))
 	case yield:
-		ok, err = accepted(e.Seq, task.ReadyRow(j.key, r.ready, store.MillisOf(j.d.box.Now())))
+		ok, err = accepted(e.Seq, record.Ready(j.key, r.ready, store.MillisOf(j.d.box.Now())))
 	}
 	if more = last == 0 || !ok; err == nil && !ok {
 		ok, err = accepted(e.Seq)
@@ -245,11 +241,11 @@ func (j *job) succeed(ctx context.Context, r *rows, e *store.Event, last uint64,
 }
 
 func (j *job) unready(r *rows) store.RowChange {
-	return store.RowChange{Kind: task.RowPushReady, Key: j.key, IfRev: r.ready, Delete: true}
+	return store.RowChange{Kind: record.KindPushReady, Key: j.key, IfRev: r.ready, Delete: true}
 }
 
 // write puts a cursor, with other changes. ok is false if a row has changed since it was read.
-func (j *job) write(ctx context.Context, r *rows, c task.PushCursor, more ...store.RowChange) (ok bool, err error) {
+func (j *job) write(ctx context.Context, r *rows, c record.PushCursor, more ...store.RowChange) (ok bool, err error) {
 	row, err := c.Row(j.key, r.at)
 	if err != nil {
 		return false, err
@@ -271,7 +267,7 @@ func (j *job) next(ctx context.Context, seq uint64) (e *store.Event, last uint64
 		}
 		for i := range p.Events {
 			at := &p.Events[i]
-			if seq = at.Seq; !task.Pushable(at) {
+			if seq = at.Seq; !record.Pushable(at) {
 				continue
 			}
 			if e != nil {

@@ -9,7 +9,7 @@ import (
 
 	"a2a-server/auth"
 	"a2a-server/store"
-	"a2a-server/task"
+	"a2a-server/task/internal/record"
 )
 
 // State is the state of a webhook, for operators.
@@ -47,7 +47,7 @@ type Query struct {
 // List returns a page of the webhooks of the tasks in a scope as they are now, whether they are
 // notified or not. next is "" with the last page.
 func List(ctx context.Context, h store.Handle, scope store.Scope, now time.Time, q Query) (states []State, next string, err error) {
-	page, err := h.Rows(ctx, scope, store.RowQuery{Kind: task.RowPushCursor, Task: q.Task, Limit: q.Limit, Cursor: q.Cursor})
+	page, err := h.Rows(ctx, scope, store.RowQuery{Kind: record.KindPushCursor, Task: q.Task, Limit: q.Limit, Cursor: q.Cursor})
 	if err != nil {
 		return nil, "", err
 	}
@@ -86,7 +86,7 @@ func stateOf(ctx context.Context, h store.Handle, row *store.Row, now time.Time)
 	default:
 		s.By, s.Set, s.Host = w.By, w.Set, hostOf(w.URL)
 	}
-	c, err := task.ParsePushCursor(row)
+	c, err := record.ParsePushCursor(row)
 	from := c.Seq
 	if lost(err) {
 		from = math.MaxInt64 // only the owner of the task
@@ -110,14 +110,14 @@ func stateOf(ctx context.Context, h store.Handle, row *store.Row, now time.Time)
 	case c.Tries > 0:
 		s.State = "retrying"
 	}
-	ready, err := p.row(ctx, task.RowPushReady, p.key)
+	ready, err := p.row(ctx, record.KindPushReady, p.key)
 	if lost(err) {
 		return s, nil
 	} else if err != nil {
 		return s, err
 	}
 	if ready != nil && !c.Dead {
-		at, _ := task.ParseReadyKey(ready.Value)
+		at, _ := record.ParseReadyKey(ready.Value)
 		s.Next = at.Time()
 	}
 	if (ready != nil || c.Dead) && len(log.Events) > 0 {

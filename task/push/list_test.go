@@ -9,7 +9,7 @@ import (
 	"a2a-server/auth"
 	"a2a-server/store"
 	"a2a-server/store/memstore"
-	"a2a-server/task"
+	"a2a-server/task/internal/record"
 	"a2a-server/task/push"
 )
 
@@ -49,7 +49,7 @@ func TestListOfDamage(t *testing.T) {
 	w.start(true)
 	id := w.send("ask", hook("http://127.0.0.1:9/x"))
 	for name, damage := range map[string]rotten{
-		"nothing": {}, "the webhook": {kind: task.RowPush}, "the cursor": {kind: task.RowPushCursor}, "the time": {kind: task.RowPushReady}, "the log": {events: true},
+		"nothing": {}, "the webhook": {kind: record.KindPush}, "the cursor": {kind: record.KindPushCursor}, "the time": {kind: record.KindPushReady}, "the log": {events: true},
 	} {
 		damage.Handle = w.handle
 		states, _, err := push.List(w.ctx(), damage, store.System(), time.Now(), push.Query{Task: id})

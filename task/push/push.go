@@ -4,11 +4,11 @@
 // # Rows
 //
 // Waiting is rows, not goroutines. The batch that makes an event for a webhook puts a row
-// push.ready (see [task.RowPushReady]), whose index is the time from which the webhook has to
+// push.ready (see [record.KindPushReady]), whose index is the time from which the webhook has to
 // be looked at. A [Deliverer] reads that index, sends the events after the webhook's cursor in
 // the log, and removes the row when nothing is left. A webhook that fails is looked at again
 // later: its row gets another time. All of it is in asides, which conflict with no turn. The
-// workers are those of package task/outbox.
+// workers are those of package task/internal/outbox.
 //
 // # Guarantees
 //
@@ -41,7 +41,8 @@ import (
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/internal/host"
-	"a2a-server/task/outbox"
+	"a2a-server/task/internal/outbox"
+	"a2a-server/task/internal/record"
 )
 
 // The limits of a [Deliverer].
@@ -130,17 +131,17 @@ func New(cfg Config) *Deliverer {
 	pauses := backoff()
 	pauses.Random = cfg.Random
 	d.box = outbox.New(outbox.Config{
-		Store: cfg.Store, Kind: task.RowPushReady, Scan: d.scan, Problem: "push notifications cannot be read; retrying",
+		Store: cfg.Store, Kind: record.KindPushReady, Scan: d.scan, Problem: "push notifications cannot be read; retrying",
 		Gap: time.Millisecond, MaxWorkers: maxWorkers, Backoff: pauses, Log: cfg.Log, Now: cfg.Now, Host: cfg.Host,
 	})
 	return d
 }
 
+// Stats counts the work of all webhooks.
+type Stats = outbox.Stats
+
 // Stats returns the counts so far.
-func (d *Deliverer) Stats() (counts outbox.Stats) {
-	d.box.Count("", func(s *outbox.Stats) { counts = *s })
-	return counts
-}
+func (d *Deliverer) Stats() Stats { return d.box.Count("", Stats{}) }
 
 // Run delivers until ctx ends. It may be called once. See [outbox.Outbox.Run].
 func (d *Deliverer) Run(ctx context.Context) error { return d.box.Run(ctx) }
@@ -149,11 +150,11 @@ func (d *Deliverer) Run(ctx context.Context) error { return d.box.Run(ctx) }
 // back, it reads the times of all others too: see [outbox.Backoff.Waits].
 func (d *Deliverer) scan(ctx context.Context, now time.Time, offer func(outbox.Lane) error) (next time.Time, err error) {
 	all := now.Before(d.read) || now.Sub(d.read) >= outbox.MaxRest
-	for row, err := range store.AllRows(ctx, d.cfg.Store, store.System(), store.RowQuery{Kind: task.RowPushReady, Index: task.IndexReady, Limit: page}) {
+	for row, err := range store.AllRows(ctx, d.cfg.Store, store.System(), store.RowQuery{Kind: record.KindPushReady, Index: record.IndexReady, Limit: page}) {
 		if err != nil {
 			return next, err
 		}
-		at, ok := task.ParseReadyKey(row.Value)
+		at, ok := record.ParseReadyKey(row.Value)
 		if row.Damaged || !ok {
 			continue
 		}

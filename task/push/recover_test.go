@@ -10,7 +10,7 @@ import (
 
 	"a2a-server/store"
 	"a2a-server/store/memstore"
-	"a2a-server/task"
+	"a2a-server/task/internal/record"
 	"a2a-server/task/push"
 )
 
@@ -57,7 +57,7 @@ func (u *unreadable) Rows(ctx context.Context, s store.Scope, q store.RowQuery) 
 // What cannot be read for now is read again soon, and the log says so.
 func TestUnreadableForNow(t *testing.T) {
 	t.Parallel()
-	for name, kind := range map[string]string{"the index": task.RowPushReady, "the webhook": task.RowPush} {
+	for name, kind := range map[string]string{"the index": record.KindPushReady, "the webhook": record.KindPush} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := &world{t: t, open: memstore.New().Handle}
@@ -89,11 +89,11 @@ func TestTakenOverOnce(t *testing.T) {
 		if got, want := len(rc.all()), len(w.pushable(id)); got != want {
 			t.Errorf("%d notifications, want %d", got, want)
 		}
-		page, err := younger.Rows(w.ctx(), store.System(), store.RowQuery{Kind: task.RowPushCursor})
+		page, err := younger.Rows(w.ctx(), store.System(), store.RowQuery{Kind: record.KindPushCursor})
 		if err != nil || len(page.Rows) != 1 {
 			t.Fatal(page, err)
 		}
-		if c, err := task.ParsePushCursor(&page.Rows[0]); err != nil || c.Epoch != younger.Epoch() {
+		if c, err := record.ParsePushCursor(&page.Rows[0]); err != nil || c.Epoch != younger.Epoch() {
 			t.Errorf("the cursor is %+v, %v; want the epoch %d", c, err, younger.Epoch())
 		}
 	})

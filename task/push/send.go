@@ -13,8 +13,9 @@ import (
 
 	"a2a-server/internal/egress"
 	"a2a-server/store"
-	"a2a-server/task"
-	"a2a-server/task/outbox"
+	"a2a-server/task/internal/event"
+	"a2a-server/task/internal/outbox"
+	"a2a-server/task/internal/record"
 )
 
 // maxAnswer is how much of an answer is read, so that the connection can be used again.
@@ -39,13 +40,13 @@ func hostOf(raw string) string {
 
 // send notifies a webhook of an event. f is nil if the webhook has accepted it. err says that
 // nothing was sent: errOver if the webhook has been deleted meanwhile.
-func (j *job) send(ctx context.Context, w *task.Webhook, e *store.Event) (f *outbox.Failure, err error) {
+func (j *job) send(ctx context.Context, w *record.Webhook, e *store.Event) (f *outbox.Failure, err error) {
 	d, id := j.d, j.task
 	secrets, sealed := w.Open(id, d.cfg.Secrets.Open)
 	if sealed != nil {
 		return &outbox.Failure{Text: "secrets cannot be opened"}, nil //nolint:nilerr // the error of err is that nothing was sent
 	}
-	body, err := task.Whole(e)
+	body, err := event.Whole(e)
 	if err != nil {
 		return &outbox.Failure{Text: "damaged"}, nil //nolint:nilerr // likewise
 	}
@@ -85,7 +86,7 @@ func (d *Deliverer) legacy(ctx context.Context, id store.TaskID, seq uint64) ([]
 }
 
 // post sends a notification.
-func (d *Deliverer) post(ctx context.Context, w *task.Webhook, secrets task.WebhookSecrets, n *Notification, contentType string) *outbox.Failure {
+func (d *Deliverer) post(ctx context.Context, w *record.Webhook, secrets record.WebhookSecrets, n *Notification, contentType string) *outbox.Failure {
 	ctx, cancel := context.WithTimeout(ctx, d.cfg.Timeout)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, n.URL, bytes.NewReader(n.Body))
@@ -108,7 +109,7 @@ func (d *Deliverer) post(ctx context.Context, w *task.Webhook, secrets task.Webh
 }
 
 // authenticate adds the headers by which the webhook knows the server.
-func (d *Deliverer) authenticate(ctx context.Context, r *http.Request, n *Notification, scheme string, secrets task.WebhookSecrets) *outbox.Failure {
+func (d *Deliverer) authenticate(ctx context.Context, r *http.Request, n *Notification, scheme string, secrets record.WebhookSecrets) *outbox.Failure {
 	if secrets.Token != "" {
 		r.Header.Set(headerToken, secrets.Token)
 		r.Header.Set(headerOldToken, secrets.Token)

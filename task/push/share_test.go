@@ -16,6 +16,7 @@ import (
 	"a2a-server/store/memstore"
 	"a2a-server/task"
 	"a2a-server/task/internal/fold"
+	"a2a-server/task/internal/record"
 	"a2a-server/task/push"
 )
 
@@ -26,14 +27,14 @@ func (w *world) grow(id store.TaskID, n int) {
 	b := &store.Batch{Scope: store.System(), Task: id, Rev: &page.Header.Rev}
 	last := page.Events[len(page.Events)-1]
 	for i := range page.Events {
-		if task.Pushable(&page.Events[i]) {
+		if record.Pushable(&page.Events[i]) {
 			last = page.Events[i]
 		}
 	}
 	for range n {
 		b.Events = append(b.Events, store.Event{Public: true, Kind: last.Kind, Time: last.Time, Data: last.Data})
 	}
-	b.Rows = append(b.Rows, task.ReadyRow(task.PushKey("hook", 1), store.Any, last.Time))
+	b.Rows = append(b.Rows, record.Ready(record.PushKey("hook", 1), store.Any, last.Time))
 	must(w.handle.Append(w.ctx(), b).Wait())
 }
 
@@ -155,7 +156,7 @@ func TestLegacyBodyBeforeASnapshot(t *testing.T) {
 		for i := range page.Events {
 			e := &page.Events[i]
 			need(read.Apply(e))
-			if !task.Pushable(e) {
+			if !record.Pushable(e) {
 				continue
 			}
 			body := must(legacy(read.View))
@@ -172,7 +173,7 @@ func TestLegacyBodyBeforeASnapshot(t *testing.T) {
 			Events: []store.Event{{Public: true, Kind: last.Kind, Time: last.Time, Data: last.Data}},
 		}
 		must(w.handle.Append(w.ctx(), b).Wait())
-		if page, err = w.handle.Read(w.ctx(), store.System(), id, store.AtSnapshot(), store.Limit{}); err != nil || page.Header.Snapshot != last.Seq || !task.Pushable(&last) {
+		if page, err = w.handle.Read(w.ctx(), store.System(), id, store.AtSnapshot(), store.Limit{}); err != nil || page.Header.Snapshot != last.Seq || !record.Pushable(&last) {
 			t.Fatalf("the snapshot is of %d, want %d: %v", page.Header.Snapshot, last.Seq, err)
 		}
 		w.startPusher(w.handle)

@@ -26,6 +26,7 @@ import (
 	"a2a-server/store/memstore"
 	"a2a-server/task"
 	"a2a-server/task/engine"
+	"a2a-server/task/internal/record"
 	"a2a-server/task/planner/direct"
 	"a2a-server/task/push"
 	"a2a-server/tool"
@@ -243,7 +244,7 @@ func (w *world) pushable(id store.TaskID) (all []store.Event) {
 	for {
 		page := must(w.handle.Read(w.ctx(), store.System(), id, from, store.Limit{}))
 		for i := range page.Events {
-			if task.Pushable(&page.Events[i]) {
+			if record.Pushable(&page.Events[i]) {
 				all = append(all, page.Events[i])
 			}
 		}
@@ -325,7 +326,7 @@ func (w *world) until(what string, is func() bool) {
 // quiet waits until no webhook has anything to be notified of.
 func (w *world) quiet() {
 	w.t.Helper()
-	w.until("no webhook is ready", func() bool { return len(w.rows(task.RowPushReady)) == 0 })
+	w.until("no webhook is ready", func() bool { return len(w.rows(record.KindPushReady)) == 0 })
 }
 
 type transport func(*http.Request) (*http.Response, error)

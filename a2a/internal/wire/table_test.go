@@ -18,6 +18,7 @@ import (
 	"a2a-server/internal/failure"
 	"a2a-server/internal/golden"
 	"a2a-server/internal/httpd"
+	"a2a-server/store"
 	"a2a-server/task/engine"
 )
 
@@ -136,8 +137,8 @@ func TestErrorsKeepWhatClientsRead(t *testing.T) {
 func TestErrorsAboutRecordedMessages(t *testing.T) {
 	t.Parallel()
 	for cause, want := range map[error]int{
-		engine.ErrDataLoss: http.StatusInternalServerError,
-		engine.ErrBusy:     http.StatusServiceUnavailable, httpd.ErrStopping: http.StatusServiceUnavailable,
+		store.ErrDataLoss: http.StatusInternalServerError,
+		engine.ErrBusy:    http.StatusServiceUnavailable, httpd.ErrStopping: http.StatusServiceUnavailable,
 	} {
 		w, known := Of(&engine.RecordedError{Started: []string{"pay (c1.1)"}, Cause: fmt.Errorf("write: %w", cause)})
 		if w.Status != want || !known || !strings.Contains(w.Message, "was recorded") || !strings.Contains(w.Message, "pay (c1.1)") || strings.Contains(w.Message, "nothing was written") {

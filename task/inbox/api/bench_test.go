@@ -25,7 +25,7 @@ import (
 	"a2a-server/internal/testserver"
 	"a2a-server/store"
 	"a2a-server/store/boltstore"
-	"a2a-server/task"
+	"a2a-server/task/internal/record"
 )
 
 // fill makes n pending approvals of tasks with up to 50 calls each.
@@ -63,7 +63,7 @@ const settled = 1_000_000
 // is there, each with its audit and a time of its own.
 func settle(b *testing.B, h store.Handle, n int) {
 	b.Helper()
-	rows, err := h.Rows(b.Context(), store.System(), store.RowQuery{Kind: task.RowApproval, Index: task.IndexSettled, Limit: 1})
+	rows, err := h.Rows(b.Context(), store.System(), store.RowQuery{Kind: record.KindApproval, Index: record.IndexSettled, Limit: 1})
 	if err != nil || len(rows.Rows) != 1 {
 		b.Fatalf("%v: %d settled approvals", err, len(rows.Rows))
 	}
@@ -89,9 +89,9 @@ func settle(b *testing.B, h store.Handle, n int) {
 		for i := from; i < min(n, from+1000); i++ {
 			key := fmt.Appendf(nil, "%s.%d", id, i)
 			value := bytes.ReplaceAll(bytes.ReplaceAll(like.Value, like.Key, key), []byte(like.Task.String()), []byte(id.String()))
-			one.Rows = append(one.Rows, store.RowChange{Kind: task.RowApproval, Key: key, Value: value, Index: []store.IndexKey{
-				prefix(task.IndexSettled, task.PendingPrefix(alice.Tenant), i), prefix(task.IndexTool, task.ToolPrefix(alice.Tenant, "ship"), i),
-				prefix(task.IndexDigest, task.DigestPrefix(alice.Tenant, "ship", "none"), i),
+			one.Rows = append(one.Rows, store.RowChange{Kind: record.KindApproval, Key: key, Value: value, Index: []store.IndexKey{
+				prefix(record.IndexSettled, record.PendingPrefix(alice.Tenant), i), prefix(record.IndexTool, record.ToolPrefix(alice.Tenant, "ship"), i),
+				prefix(record.IndexDigest, record.DigestPrefix(alice.Tenant, "ship", "none"), i),
 			}})
 			one.Audit = append(one.Audit, entries[0].Data, entries[1].Data)
 		}

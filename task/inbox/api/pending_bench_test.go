@@ -11,14 +11,14 @@ import (
 	"a2a-server/internal/testserver"
 	"a2a-server/store"
 	"a2a-server/store/boltstore"
-	"a2a-server/task"
 	"a2a-server/task/engine"
+	"a2a-server/task/internal/record"
 )
 
 // pend writes n copies of the pending approval that is there, in tasks of 100.
 func (w *world) pend(b *testing.B, h store.Handle, n int) {
 	b.Helper()
-	rows, err := h.Rows(b.Context(), store.System(), store.RowQuery{Kind: task.RowApproval, Index: task.IndexPending, Limit: 1})
+	rows, err := h.Rows(b.Context(), store.System(), store.RowQuery{Kind: record.KindApproval, Index: record.IndexPending, Limit: 1})
 	if err != nil || len(rows.Rows) != 1 {
 		b.Fatalf("%v: %d pending approvals", err, len(rows.Rows))
 	}
@@ -40,9 +40,9 @@ func (w *world) pend(b *testing.B, h store.Handle, n int) {
 		for range min(n, 100) {
 			name := fmt.Appendf(nil, "%s.a%d", id, n)
 			value := bytes.ReplaceAll(bytes.ReplaceAll(like.Value, like.Key, name), []byte(like.Task.String()), []byte(id.String()))
-			one.Rows = append(one.Rows, store.RowChange{Kind: task.RowApproval, Key: name, Value: value, Index: []store.IndexKey{
-				key(task.IndexPending, task.ScopePrefix(store.Tenant(owner.TenantName()))), key(task.IndexOwn, task.ScopePrefix(owner)),
-				key(task.IndexDeadline, task.ScopePrefix(store.Tenant(owner.TenantName()))), key(task.IndexDeadline, task.ScopePrefix(owner)),
+			one.Rows = append(one.Rows, store.RowChange{Kind: record.KindApproval, Key: name, Value: value, Index: []store.IndexKey{
+				key(record.IndexPending, record.ScopePrefix(store.Tenant(owner.TenantName()))), key(record.IndexOwn, record.ScopePrefix(owner)),
+				key(record.IndexDeadline, record.ScopePrefix(store.Tenant(owner.TenantName()))), key(record.IndexDeadline, record.ScopePrefix(owner)),
 			}})
 			n--
 		}

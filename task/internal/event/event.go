@@ -310,32 +310,38 @@ type PushDeleted struct {
 	By auth.Principal `json:"by"`
 }
 
-// CallOf returns the id of the call that an event is of; "": it is of none.
-func CallOf(v any) string {
-	switch e := v.(type) {
-	case *CallCancel:
-		return e.Call
-	case *CallCheckpoint:
-		return e.Call
-	case *CallFinished:
-		return e.Call
-	case *CallLate:
-		return e.Call
-	case *CallLooked:
-		return e.Call
-	case *CallPostponed:
-		return e.Call
-	case *CallResumed:
-		return e.Call
-	case *CallStarted:
-		return e.Call
-	case *CallSuspended:
-		return e.Call
-	case *CallUnknown:
-		return e.Call
-	}
-	return ""
-}
+// OfCall is an event of a call. CallID returns the id of the call.
+type OfCall interface{ CallID() string }
+
+// CallID implements [OfCall].
+func (e *CallCancel) CallID() string { return e.Call }
+
+// CallID implements [OfCall].
+func (e *CallCheckpoint) CallID() string { return e.Call }
+
+// CallID implements [OfCall].
+func (e *CallFinished) CallID() string { return e.Call }
+
+// CallID implements [OfCall].
+func (e *CallLate) CallID() string { return e.Call }
+
+// CallID implements [OfCall].
+func (e *CallLooked) CallID() string { return e.Call }
+
+// CallID implements [OfCall].
+func (e *CallPostponed) CallID() string { return e.Call }
+
+// CallID implements [OfCall].
+func (e *CallResumed) CallID() string { return e.Call }
+
+// CallID implements [OfCall].
+func (e *CallStarted) CallID() string { return e.Call }
+
+// CallID implements [OfCall].
+func (e *CallSuspended) CallID() string { return e.Call }
+
+// CallID implements [OfCall].
+func (e *CallUnknown) CallID() string { return e.Call }
 
 // kinds are the kinds of private events, with the structs that hold them.
 var kinds = map[string]func() any{

@@ -35,6 +35,10 @@ func (e *MessageReceived) appendJSON(dst []byte) ([]byte, error) {
 }
 
 func (e *StepPlanned) appendJSON(dst []byte) (_ []byte, err error) {
+	if e.Ask != nil || e.Until != nil { // no send waits for such a step
+		data, err := json.Marshal(e)
+		return append(dst, data...), err
+	}
 	dst = appendInt(dst, `{"step":`, e.Step)
 	if len(e.Calls) > 0 {
 		dst = append(dst, `,"calls":`...)
@@ -45,18 +49,6 @@ func (e *StepPlanned) appendJSON(dst []byte) (_ []byte, err error) {
 			}
 		}
 		dst = append(dst, ']')
-	}
-	if e.Ask != nil {
-		dst = append(dst, `,"ask":{`...)
-		if e.Ask.Auth {
-			dst = append(dst, `"auth":true`...)
-		}
-		dst = append(dst, '}')
-	}
-	if e.Until != nil {
-		if dst, err = appendTime(dst, `,"until":`, *e.Until); err != nil {
-			return dst, err
-		}
 	}
 	if dst, err = appendOptional(dst, `,"state":`, e.State); err != nil {
 		return dst, err

@@ -103,8 +103,10 @@ func (f *Fold) ApplyPrivate(v any) error {
 		f.Webhooks, f.WebhooksSet = append(f.Webhooks, webhookID{e.ID, e.N}), e.N
 	case *event.PushDeleted:
 		f.dropWebhook(e.ID)
+	case event.OfCall:
+		return f.applyCall(e)
 	default:
-		return f.applyCall(event.CallOf(v), v)
+		return fmt.Errorf("fold: %T is no private event", v)
 	}
 	return nil
 }
@@ -164,12 +166,12 @@ func (f *Fold) applyResolved(e *event.ApprovalResolved) error {
 	return nil
 }
 
-func (f *Fold) applyCall(id string, v any) error {
-	c := f.Call(id)
+func (f *Fold) applyCall(of event.OfCall) error {
+	c := f.Call(of.CallID())
 	if c == nil {
-		return fmt.Errorf("fold: %T is of call %q, which was never planned", v, id)
+		return fmt.Errorf("fold: %T is of call %q, which was never planned", of, of.CallID())
 	}
-	switch e := v.(type) {
+	switch e := of.(type) {
 	case *event.CallCancel:
 		c.Canceled = true
 	case *event.CallStarted:

@@ -118,14 +118,19 @@ func (f *Fold) Undecided(c *Call) bool {
 // questions is still open. A tool that checks its work from time to time does not change the
 // task's state each time.
 func (f *Fold) WaitsMeanwhile() bool {
-	n := 0
-	for id := range f.Running() {
-		n++
-		c := f.Call(id)
-		if c.Held == "" && (!f.SaysItWaits() || !slices.ContainsFunc(c.Open, func(o event.SuspendedAsk) bool {
+	return f.everyRunning(func(c *Call) bool {
+		return c.Held != "" || f.SaysItWaits() && slices.ContainsFunc(c.Open, func(o event.SuspendedAsk) bool {
 			a := f.Approval(o.Approval)
 			return a != nil && a.State == approval.Pending
-		})) {
+		})
+	})
+}
+
+// everyRunning reports whether calls run, and all of them are such.
+func (f *Fold) everyRunning(is func(*Call) bool) bool {
+	n := 0
+	for id := range f.Running() {
+		if n++; !is(f.Call(id)) {
 			return false
 		}
 	}
@@ -275,13 +280,4 @@ func (f *Fold) HeldUntil(id string) time.Time {
 
 // Holds reports whether every running call of the task is held, so that the task's turn
 // only waits.
-func (f *Fold) Holds() bool {
-	n := 0
-	for id := range f.Running() {
-		if f.Call(id).Held == "" {
-			return false
-		}
-		n++
-	}
-	return n > 0
-}
+func (f *Fold) Holds() bool { return f.everyRunning(func(c *Call) bool { return c.Held != "" }) }

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 
 	"a2a-server/store"
-	"a2a-server/task"
 	"a2a-server/task/internal/event"
+	"a2a-server/task/internal/record"
 	"a2a-server/tool/agent"
 )
 
@@ -18,7 +18,7 @@ import (
 func SessionBound() store.RowBound { return store.RowBound{Rows: 1000, Bytes: 64 << 10} }
 
 // Session is the state that the tools of all tasks of a context share, as it was read from
-// the rows of the context ([task.RowState]). Its zero value is the state of a context without
+// the rows of the context ([record.KindState]). Its zero value is the state of a context without
 // any. It must not be changed.
 type Session struct {
 	At     uint64 // for the caller: when it was read
@@ -27,7 +27,7 @@ type Session struct {
 	used   store.RowBound
 }
 
-// NewSession decodes the rows of kind [task.RowState] of a context.
+// NewSession decodes the rows of kind [record.KindState] of a context.
 func NewSession(at uint64, rows []store.Row) (*Session, error) {
 	s := &Session{At: at}
 	for i := range rows {
@@ -148,7 +148,7 @@ func (f *Fold) Shared(delta map[string]any) (rows []store.RowChange, after *Sess
 			after = after.clone()
 		}
 		after.put(key, delta[key], raw)
-		rows = append(rows, store.RowChange{Kind: task.RowState, Key: []byte(key), IfRev: store.Any, Value: raw, OfContext: true})
+		rows = append(rows, store.RowChange{Kind: record.KindState, Key: []byte(key), IfRev: store.Any, Value: raw, OfContext: true})
 	}
 	return rows, after, nil
 }
@@ -167,7 +167,7 @@ func RefusedState(f *Fold, delta map[string]any) string {
 		return err.Error()
 	}
 	bound := SessionBound()
-	if len(rows) == 0 || bound.Check(task.RowState, f.Session().used, after.used) == nil {
+	if len(rows) == 0 || bound.Check(record.KindState, f.Session().used, after.used) == nil {
 		return ""
 	}
 	return fmt.Sprintf("with what it has set, the state of its context would have %d keys and %d bytes; at most %d keys and %d bytes are allowed",

@@ -55,15 +55,8 @@ func (f *Fold) Snapshotted(made SnapshotParts, n int) {
 	}
 }
 
-// Lighten drops parts of the View, artifacts first, until it has at most limit bytes.
-// Nothing that the rules need is lost.
-func (f *Fold) Lighten(limit int) { f.View.Lighten(limit) }
-
-// Omit makes the View keep no artifacts, or neither artifacts nor history.
-func (f *Fold) Omit(artifacts, history bool) { f.View.Omit(artifacts, history) }
-
 // Has reports whether the fold still has the content for these parts of a snapshot:
-// [Fold.Lighten] may have dropped it.
+// [view.View.Lighten] may have dropped it.
 func (f *Fold) Has(parts SnapshotParts) bool { return f.View.Keeps(parts.Artifacts) }
 
 // Encode returns the fold as a snapshot: a version, the private part as JSON, and the

@@ -9,7 +9,7 @@ import (
 	"a2a-server/internal/stack"
 )
 
-// Host provides the goroutines, waits and timers of a simulation: see package task/engine/sim.
+// Host provides the goroutines, waits and timers of a simulation: see package task/engine/internal/sim.
 type Host interface {
 	// Go runs f concurrently.
 	Go(f func())

@@ -2,7 +2,10 @@ package rules
 
 import (
 	"fmt"
+	"slices"
+	"time"
 
+	"a2a-server/auth"
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/internal/event"
@@ -42,7 +45,7 @@ type lists struct {
 	audited  []Audited    // see [Draft.Audited]
 	launch   []*Execution // entered after the draft has been committed
 	resolved []string     // ids of approvals, in it
-	grants   []*usedGrant // by which calls start, or go on
+	grants   []*usedGrant // that were read, and let calls start or go on
 }
 
 // fail keeps an error, if it is the first.
@@ -130,4 +133,25 @@ func (add *additions) share(b basis, delta map[string]any) {
 		add.rows = append(add.rows, rows...)
 		b.SetSession(after)
 	}
+}
+
+// stillHolds reports whether additions may be written: if calls start, are asked about or are decided by them, the
+// rules in force are those of the basis; the grants by which calls start have not ended; their makers and the
+// decider are as they were; and the votes for the approvals that they resolve count.
+func stillHolds(add additions, b basis, inForce *Rules, now time.Time) bool {
+	if inForce != b.Rules && (add.voted || add.asked || len(add.launch)+len(add.resolved) > 0) {
+		return false
+	}
+	same := func(was, is auth.Principal) bool {
+		by, err := current(b, was)
+		return err == nil && by.Equal(is)
+	}
+	return (add.decider == nil || same(add.decider.was, add.decider.is)) &&
+		!slices.ContainsFunc(add.resolved, func(id string) bool {
+			a := b.Approval(id)
+			return a.State.Allows() && withdrawn(b, &a.Approval) != ""
+		}) &&
+		!slices.ContainsFunc(add.grants, func(u *usedGrant) bool {
+			return u.starts && (!same(u.By, u.by) || !now.Before(u.Until))
+		})
 }

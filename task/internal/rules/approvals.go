@@ -10,6 +10,7 @@ import (
 	"a2a-server/task"
 	"a2a-server/task/internal/event"
 	"a2a-server/task/internal/fold"
+	"a2a-server/task/internal/record"
 )
 
 // recordVote adds the audit entry of a vote.
@@ -38,7 +39,7 @@ func changeApproval(add additions, b basis, a *fold.Approval, kind string, e any
 // putApproval writes the approval's row without checking the row's own rev: the task's
 // rev guards it.
 func putApproval(add additions, b basis, a *fold.Approval) additions {
-	row, err := task.EncodeRow(task.RowApproval, []byte(a.ID), store.Any, &a.Approval)
+	row, err := record.Encode(record.KindApproval, []byte(a.ID), store.Any, &a.Approval)
 	row.Index = ApprovalKeys(store.Owner(b.Owner.Tenant, b.Owner.Subject), &a.Approval)
 	add.rows = append(add.rows, row)
 	return add.failed(err)
@@ -53,13 +54,13 @@ func ApprovalKeys(owner store.Scope, a *approval.Approval) (keys []store.IndexKe
 		keys = settledKeys(owner.TenantName(), a)
 	}
 	if a.Hides() {
-		keys = append(keys, store.IndexKey{Index: task.IndexHides, Key: []byte(a.Task)})
+		keys = append(keys, store.IndexKey{Index: record.IndexHides, Key: []byte(a.Task)})
 	}
 	return keys
 }
 
-// pendingKeys are the keys of a pending approval of an owner's task in [task.IndexPending],
-// [task.IndexOwn], [task.IndexDeadline] and [task.IndexEqual]: the tenant or the owner, or what it asks, and
+// pendingKeys are the keys of a pending approval of an owner's task in [record.IndexPending],
+// [record.IndexOwn], [record.IndexDeadline] and [record.IndexEqual]: the tenant or the owner, or what it asks, and
 // then the time of the request, or the deadline. No deadline is after all others.
 func pendingKeys(owner store.Scope, a *approval.Approval) []store.IndexKey {
 	deadline := ^uint64(0)
@@ -69,41 +70,35 @@ func pendingKeys(owner store.Scope, a *approval.Approval) []store.IndexKey {
 	key := func(index string, prefix []byte, at uint64) store.IndexKey {
 		return store.IndexKey{Index: index, Key: fmt.Appendf(prefix, "%016x", at)}
 	}
-	tenant, own, asked := task.PendingPrefix(owner.TenantName()), task.ScopePrefix(owner), uint64(store.MillisOf(a.Asked))
+	tenant, own, asked := record.PendingPrefix(owner.TenantName()), record.ScopePrefix(owner), uint64(store.MillisOf(a.Asked))
 	return []store.IndexKey{
-		key(task.IndexPending, slices.Clone(tenant), asked), key(task.IndexOwn, slices.Clone(own), asked),
-		key(task.IndexDeadline, tenant, deadline), key(task.IndexDeadline, own, deadline),
-		key(task.IndexEqual, task.EqualPrefix(owner.TenantName(), a.Tool, a.Digest, a.Hides()), asked),
+		key(record.IndexPending, slices.Clone(tenant), asked), key(record.IndexOwn, slices.Clone(own), asked),
+		key(record.IndexDeadline, tenant, deadline), key(record.IndexDeadline, own, deadline),
+		key(record.IndexEqual, record.EqualPrefix(owner.TenantName(), a.Tool, a.Digest, a.Hides()), asked),
 	}
 }
 
-// settledKeys are the keys of a settled approval in [task.IndexSettled], [task.IndexTool] and
-// [task.IndexDigest].
+// settledKeys are the keys of a settled approval in [record.IndexSettled], [record.IndexTool] and
+// [record.IndexDigest].
 func settledKeys(tenant string, a *approval.Approval) []store.IndexKey {
 	newest := ^uint64(0) - uint64(store.MillisOf(a.Resolution.At))
 	key := func(index string, prefix []byte) store.IndexKey {
 		return store.IndexKey{Index: index, Key: fmt.Appendf(prefix, "%016x", newest)}
 	}
 	return []store.IndexKey{
-		key(task.IndexSettled, task.PendingPrefix(tenant)),
-		key(task.IndexTool, task.ToolPrefix(tenant, a.Tool)),
-		key(task.IndexDigest, task.DigestPrefix(tenant, a.Tool, a.Digest)),
+		key(record.IndexSettled, record.PendingPrefix(tenant)),
+		key(record.IndexTool, record.ToolPrefix(tenant, a.Tool)),
+		key(record.IndexDigest, record.DigestPrefix(tenant, a.Tool, a.Digest)),
 	}
 }
 
 // resolve ends an approval: event, row, deadline, notifications and audit.
 func resolve(add additions, b basis, a *fold.Approval, state approval.State, r approval.Resolution) additions {
-	deadline, later := a.Deadline, reminders(&a.Approval)
+	deadline, unset := a.Deadline, timers(b, a)
 	add.event(b, event.KindResolved, &event.ApprovalResolved{ID: a.ID, State: state, Resolution: r})
 	add = putApproval(add, b, a)
-	if deadline != nil {
-		add.due = append(add.due, removed(expiry(&a.Approval)))
-	}
-	for _, due := range later {
+	for _, due := range unset {
 		add.due = append(add.due, removed(due))
-	}
-	if !a.Opened && b.offers(&a.Approval) {
-		add.due = append(add.due, removed(b.silence(&a.Approval)))
 	}
 	add.resolved, add.settles = append(add.resolved, a.ID), true
 	add = announce(add, b, &a.Approval, task.NotifyResolved)
@@ -126,7 +121,7 @@ func announce(add additions, b basis, a *approval.Approval, event string) additi
 		if !r.Takes(event, a.Routes()) && !escalatesTo(a, r, event) {
 			continue
 		}
-		row, err := (&task.Notification{V: task.RowVersion, Approval: a.ID, Event: event, Route: r.Name, At: b.millis()}).Row(store.Any)
+		row, err := (&record.Notification{V: record.Version, Approval: a.ID, Event: event, Route: r.Name, At: b.millis()}).Row(store.Any)
 		if err != nil {
 			return add.failed(err)
 		}

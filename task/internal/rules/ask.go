@@ -17,14 +17,9 @@ import (
 // ask adds an approval: event, row, deadline, notifications and audit.
 func ask(add additions, b basis, a *approval.Approval) additions {
 	add.event(b, event.KindAsked, a)
-	add = putApproval(add, b, b.Approval(a.ID))
-	if a.Deadline != nil {
-		add.due = append(add.due, expiry(a))
-	}
-	add.due = append(add.due, reminders(a)...)
-	if b.offers(a) {
-		add.due = append(add.due, b.silence(a))
-	}
+	asked := b.Approval(a.ID)
+	add = putApproval(add, b, asked)
+	add.due = append(add.due, timers(b, asked)...)
 	add.asked = true
 	add = announce(add, b, a, task.NotifyAsked)
 	add = recordOf(add, b, a, approval.Audit{What: approval.AuditAsked, By: a.Requester, Deadline: a.Deadline})

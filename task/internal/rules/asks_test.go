@@ -12,6 +12,7 @@ import (
 
 	"a2a-server/approval"
 	"a2a-server/task"
+	"a2a-server/task/internal/record"
 	"a2a-server/task/internal/rules"
 	"a2a-server/tool"
 )
@@ -39,7 +40,7 @@ func (k *desk) waits(asks ...tool.Question) {
 func (k *desk) wakes() {
 	k.t.Helper()
 	k.now = k.now.Add(time.Minute)
-	k.mustPut(rules.Wake{Row: k.dueRow(task.DueWake, "c1.1")})
+	k.mustPut(rules.Wake{Row: k.dueRow(record.DueWake, "c1.1")})
 	if k.running["c1.1"] == nil {
 		k.t.Fatalf("the call was not woken; the task is %s, %s", k.state(), k.text())
 	}
@@ -263,7 +264,7 @@ func TestDeadlineOfOpenQuestionStays(t *testing.T) {
 		k.waits(question("a", "red?"))
 	}
 	k.now = k.now.Add(30 * time.Second)
-	k.mustPut(rules.Expiry{Row: k.dueRow(task.DueExpiry, id(1))})
+	k.mustPut(rules.Expiry{Row: k.dueRow(record.DueExpiry, id(1))})
 	k.wantEntries(4)
 	k.wantGiven("map[a:expired]")
 }

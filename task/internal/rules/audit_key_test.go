@@ -9,6 +9,7 @@ import (
 	"a2a-server/approval"
 	"a2a-server/store"
 	"a2a-server/task"
+	"a2a-server/task/internal/record"
 	"a2a-server/task/internal/rules"
 )
 
@@ -69,7 +70,7 @@ func TestAuditOfDeadlines(t *testing.T) {
 		deadline := k.now.Add(time.Hour)
 		k.decide(id(2), approval.Reject)
 		k.now = deadline
-		k.mustPut(rules.Expiry{Row: k.dueRow(task.DueExpiry, id(1))})
+		k.mustPut(rules.Expiry{Row: k.dueRow(record.DueExpiry, id(1))})
 		for _, a := range k.audit {
 			want := a.Approval == id(1) && a.What == last || a.Approval != id(3) && a.What == approval.AuditAsked
 			if got := a.Deadline != nil; got != want || got && !a.Deadline.Equal(deadline) {

@@ -15,6 +15,7 @@ import (
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/internal/output"
+	"a2a-server/task/internal/record"
 	"a2a-server/task/internal/rules"
 	"a2a-server/tool"
 )
@@ -106,7 +107,7 @@ func TestCancelTellsWhatWasKept(t *testing.T) {
 			continue
 		}
 		var p rules.ChildCancel
-		err := json.Unmarshal(k.dueRow(task.DueChildCancel, "c1.1").Payload, &p)
+		err := json.Unmarshal(k.dueRow(record.DueChildCancel, "c1.1").Payload, &p)
 		if p.Kept {
 			p.State, _ = k.fold().Kept("c1.1")
 		}

@@ -7,11 +7,11 @@ import (
 
 	"a2a-server/approval"
 	"a2a-server/store"
-	"a2a-server/task"
 	"a2a-server/task/internal/fold"
+	"a2a-server/task/internal/record"
 )
 
-// ChildCancel is the payload of due work of kind [task.DueChildCancel].
+// ChildCancel is the payload of due work of kind [record.DueChildCancel].
 type ChildCancel struct {
 	Tool  string          `json:"tool"`
 	Call  string          `json:"call"`
@@ -55,11 +55,11 @@ func cancelLater(add additions, b basis, p ChildCancel, pause time.Duration) add
 	if err != nil {
 		return add.failed(fmt.Errorf("encode child cancel: %w", err))
 	}
-	add.due = append(add.due, store.DueChange{Time: store.MillisOf(b.Now.Add(pause)), Kind: task.DueChildCancel, Key: []byte(p.Call), Payload: payload})
+	add.due = append(add.due, store.DueChange{Time: store.MillisOf(b.Now.Add(pause)), Kind: record.DueChildCancel, Key: []byte(p.Call), Payload: payload})
 	return add
 }
 
-// ChildCancelResult is the result of due work of kind [task.DueChildCancel].
+// ChildCancelResult is the result of due work of kind [record.DueChildCancel].
 type ChildCancelResult struct {
 	Row         store.Due
 	Failed      error // nil: it was canceled

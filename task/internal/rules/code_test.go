@@ -11,6 +11,7 @@ import (
 
 	"a2a-server/approval"
 	"a2a-server/task"
+	"a2a-server/task/internal/record"
 	"a2a-server/task/internal/rules"
 	"a2a-server/tool"
 )
@@ -229,7 +230,7 @@ func TestWordConfirmsNothingThatItsSenderHasNotSeen(t *testing.T) {
 	asks(1)
 	yes := k.says("m1", "yes", alice)
 	k.now = k.now.Add(time.Minute)
-	k.mustPut(rules.Wake{Row: k.dueRow(task.DueWake, "c1.1")})
+	k.mustPut(rules.Wake{Row: k.dueRow(record.DueWake, "c1.1")})
 	asks(1000000)
 	k.mustPut(yes)
 	if a := k.approval(2); a.State != approval.Pending {

@@ -12,6 +12,7 @@ import (
 	"a2a-server/task"
 	"a2a-server/task/internal/event"
 	"a2a-server/task/internal/fold"
+	"a2a-server/task/internal/record"
 	"a2a-server/task/internal/view"
 )
 
@@ -78,7 +79,7 @@ func (n *New) inTask(v *view.View) (*a2a.Message, json.RawMessage, error) {
 // keepMailbox adds the address of the requester of a new task, if a route writes to requesters.
 func keepMailbox(add additions, b basis, address string) additions {
 	if address != "" && slices.ContainsFunc(b.Routes, func(r task.Route) bool { return r.Requester }) {
-		add.rows = append(add.rows, store.RowChange{Kind: task.RowMailbox, Key: []byte(task.MailboxKey), IfRev: store.Any, Value: []byte(address)})
+		add.rows = append(add.rows, store.RowChange{Kind: record.KindMailbox, Key: []byte(record.MailboxKey), IfRev: store.Any, Value: []byte(address)})
 	}
 	return add
 }

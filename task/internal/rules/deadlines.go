@@ -13,7 +13,7 @@ import (
 	"a2a-server/task/internal/fold"
 )
 
-// Expiry is the [Input] of a due row of kind [task.DueExpiry]: the deadline of an approval has
+// Expiry is the [Input] of a due row of kind [record.DueExpiry]: the deadline of an approval has
 // passed.
 type Expiry struct{ Row store.Due }
 
@@ -44,7 +44,7 @@ func expire(add additions, b basis, a *fold.Approval) additions {
 	return add
 }
 
-// Waiting is the [Input] of a due row of kind [task.DueEscalate] or [task.DueRemind]: an approval
+// Waiting is the [Input] of a due row of kind [record.DueEscalate] or [record.DueRemind]: an approval
 // has been pending for a while. All that is due for the approval is done, in the order expire,
 // escalate, remind: after a pause no route is told of an approval that has expired.
 type Waiting struct{ Row store.Due }

@@ -246,20 +246,15 @@ func askEdited(add additions, b basis, in Decisions, a *fold.Approval, answer ap
 	case edit.verdict.Action != approval.ActionAsk:
 		edit.verdict.Hint, edit.verdict.Terms, edit.verdict.Gates = fmt.Sprintf("May %s run with these edited arguments?", a.Tool), a.Terms, a.Gates
 	}
-	r := approval.Resolution{Decision: approval.Edit, By: in.By, Via: in.Via, At: b.Now, Args: answer.Args, Reason: fold.EditAsksAgain}
-	if answer.Reason != "" {
-		r.Reason += ": " + answer.Reason // whole, for decisionOn
-	}
+	r := approval.Resolution{Decision: approval.Edit, By: in.By, Via: in.Via, At: b.Now, Args: answer.Args}
+	r.Reason = withReason(fold.EditAsksAgain, answer.Reason) // whole, for decisionOn
 	add = resolve(add, b, a, approval.Superseded, r)
 	return askCall(add, b, b.Call(a.Call), edit, a.ID)
 }
 
 // because appends the reason, if any, to what, the description of an action.
 func because(what, reason string) string {
-	if reason == "" {
-		return what
-	}
-	return what + ": " + visible.Shorten(visible.Line(reason), fold.MaxProblem)
+	return withReason(what, visible.Shorten(visible.Line(reason), fold.MaxProblem))
 }
 
 // minDecision is the size up to which a message with a decision is accepted however full

@@ -17,6 +17,7 @@ import (
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/internal/fold"
+	"a2a-server/task/internal/record"
 	"a2a-server/task/internal/rules"
 	"a2a-server/tool"
 )
@@ -243,10 +244,10 @@ func (k *desk) commit(d *rules.Draft) {
 		}
 	}
 	for _, c := range b.Rows {
-		if c.Kind != task.RowApproval {
+		if c.Kind != record.KindApproval {
 			continue
 		}
-		r := row{pending: slices.ContainsFunc(c.Index, func(k store.IndexKey) bool { return k.Index == task.IndexPending })}
+		r := row{pending: slices.ContainsFunc(c.Index, func(k store.IndexKey) bool { return k.Index == record.IndexPending })}
 		if err := json.Unmarshal(c.Value, &r.approval); err != nil {
 			k.t.Fatalf("row %s: %v", c.Key, err)
 		}

@@ -1,4 +1,4 @@
-// Package rules decides what follows from what happens to a task: an [Input] and its consequences, which
+// Package rules decides the consequences of an [Input] to a task, which
 // a [Draft] collects, the batch to append to the task's log.
 //
 // # From an input to a batch

@@ -5,10 +5,9 @@ import (
 	"slices"
 	"time"
 
-	"a2a-server/auth"
 	"a2a-server/store"
-	"a2a-server/task"
 	"a2a-server/task/internal/fold"
+	"a2a-server/task/internal/record"
 )
 
 // Draft is a batch under construction. Each event is folded as it is added, so that later
@@ -147,9 +146,9 @@ func (d *Draft) Phase() store.Phase { return d.added.phase }
 // HasDue reports whether the draft adds or removes due work.
 func (d *Draft) HasDue() bool { return len(d.added.due) > 0 }
 
-// HasLooks reports whether the draft adds due work of kind [task.DueLook].
+// HasLooks reports whether the draft adds due work of kind [record.DueLook].
 func (d *Draft) HasLooks() bool {
-	return slices.ContainsFunc(d.added.due, func(c store.DueChange) bool { return c.Kind == task.DueLook && !c.Delete })
+	return slices.ContainsFunc(d.added.due, func(c store.DueChange) bool { return c.Kind == record.DueLook && !c.Delete })
 }
 
 // Quiet reports whether the task's turn need not be notified of the draft.
@@ -190,27 +189,11 @@ func (d *Draft) Batch(scope store.Scope, fence *uint64) *store.Batch {
 // TakeOver makes the draft take over the right to run the task, by a new fence.
 func (d *Draft) TakeOver() { d.added.fence = true }
 
-// Holds reports whether the draft may still be written: if calls start, are asked about or are decided by it,
-// the rules in force are the draft's; the grants by which calls start have not ended; their makers and the
-// decider are as they were when it was made; and the votes for its approvals count. If not, it has to be made
-// anew.
-func (d *Draft) Holds(inForce *Rules, now time.Time) bool {
+// Holds reports whether the draft may still be written, under the rules in force. If not, it has to be made anew.
+func (d *Draft) Holds(inForce *Rules, now time.Time) (holds bool) {
 	var panicked error
 	defer d.basis.guard(d.basis.View.TaskID(), "code supplied by the application", &panicked) // then it does not hold
-	add := &d.added
-	if inForce != d.basis.Rules && (add.voted || add.asked || len(add.launch)+len(add.resolved) > 0) {
-		return false
-	}
-	same := func(was, is auth.Principal) bool {
-		by, err := current(d.basis, was)
-		return err == nil && by.Equal(is)
-	}
-	return (add.decider == nil || same(add.decider.was, add.decider.is)) &&
-		!slices.ContainsFunc(add.resolved, func(id string) bool {
-			a := d.basis.Approval(id)
-			return a.State.Allows() && withdrawn(d.basis, &a.Approval) != ""
-		}) &&
-		!slices.ContainsFunc(add.grants, func(u *usedGrant) bool { return !same(u.By, u.by) || !now.Before(u.Until) })
+	return stillHolds(d.added, d.basis, inForce, now)
 }
 
 // Committed updates the fold's header with the receipt of the committed draft.

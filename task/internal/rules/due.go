@@ -7,13 +7,13 @@ import (
 
 	"a2a-server/approval"
 	"a2a-server/store"
-	"a2a-server/task"
 	"a2a-server/task/internal/fold"
+	"a2a-server/task/internal/record"
 )
 
 // wakeup is the due row that wakes the task.
 func wakeup(at time.Time, key []byte) store.DueChange {
-	return store.DueChange{Time: store.MillisOf(at), Kind: task.DueWake, Key: key}
+	return store.DueChange{Time: store.MillisOf(at), Kind: record.DueWake, Key: key}
 }
 
 // unwake removes the due row of a suspended call, if it has one.
@@ -26,7 +26,7 @@ func (add *additions) unwake(c *fold.Call) {
 // timer is the due row of a suspended call, which is entered or looked at.
 func timer(call string, at time.Time, watch bool) store.DueChange {
 	if watch {
-		return store.DueChange{Time: task.LookTime, Kind: task.DueLook, Key: []byte(call)}
+		return store.DueChange{Time: record.LookTime, Kind: record.DueLook, Key: []byte(call)}
 	}
 	return wakeup(at, []byte(call))
 }
@@ -52,7 +52,19 @@ func removed(due store.DueChange) store.DueChange {
 
 // expiry is the due row for the deadline of an approval.
 func expiry(a *approval.Approval) store.DueChange {
-	return store.DueChange{Time: store.MillisOf(*a.Deadline), Kind: task.DueExpiry, Key: []byte(a.ID)}
+	return store.DueChange{Time: store.MillisOf(*a.Deadline), Kind: record.DueExpiry, Key: []byte(a.ID)}
+}
+
+// timers are the due rows of a pending approval: those of its deadline, its reminders and its provider.
+func timers(b basis, a *fold.Approval) (due []store.DueChange) {
+	if a.Deadline != nil {
+		due = append(due, expiry(&a.Approval))
+	}
+	due = append(due, reminders(&a.Approval)...)
+	if !a.Opened && b.offers(&a.Approval) {
+		due = append(due, b.silence(&a.Approval))
+	}
+	return due
 }
 
 // reminders are the due rows of an approval that is not escalated, or not reminded of, yet.
@@ -67,11 +79,11 @@ func reminders(a *approval.Approval) (due []store.DueChange) {
 }
 
 func escalation(a *approval.Approval) store.DueChange {
-	return store.DueChange{Time: store.MillisOf(a.EscalateAt()), Kind: task.DueEscalate, Key: []byte(a.ID)}
+	return store.DueChange{Time: store.MillisOf(a.EscalateAt()), Kind: record.DueEscalate, Key: []byte(a.ID)}
 }
 
 func reminder(a *approval.Approval) store.DueChange {
-	return store.DueChange{Time: store.MillisOf(a.RemindAt()), Kind: task.DueRemind, Key: []byte(a.ID)}
+	return store.DueChange{Time: store.MillisOf(a.RemindAt()), Kind: record.DueRemind, Key: []byte(a.ID)}
 }
 
 // retrySuffix ends the key of the due row that retries a call.
@@ -80,7 +92,7 @@ const retrySuffix = "/retry"
 // retryKey is the key of the due row that retries a call.
 func retryKey(c *fold.Call) []byte { return []byte(c.ID + retrySuffix) }
 
-// Retries reports whether a due row of kind [task.DueWake] retries a call that could not be entered
+// Retries reports whether a due row of kind [record.DueWake] retries a call that could not be entered
 // or asked about.
 func Retries(row *store.Due) bool { return strings.HasSuffix(string(row.Key), retrySuffix) }
 

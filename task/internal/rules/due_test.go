@@ -12,6 +12,7 @@ import (
 	"a2a-server/approval"
 	"a2a-server/store"
 	"a2a-server/task"
+	"a2a-server/task/internal/record"
 	"a2a-server/task/internal/rules"
 	"a2a-server/tool"
 )
@@ -36,12 +37,12 @@ func TestRowOfAReplacedTimer(t *testing.T) {
 		return k
 	}
 	k := begin()
-	now := k.dueRow(task.DueWake, "c1.1")
+	now := k.dueRow(record.DueWake, "c1.1")
 	for name, row := range map[string]store.Due{
-		"of another time":        {Time: now.Time - 1, Kind: task.DueWake, Key: now.Key},
-		"of another call":        {Time: now.Time, Kind: task.DueWake, Key: []byte("c9.9")},
-		"of another kind":        {Time: now.Time, Kind: task.DueWake, Key: []byte("c1.1/retry")},
-		"of a step that is none": {Time: now.Time, Kind: task.DueWake, Key: []byte("step 1")},
+		"of another time":        {Time: now.Time - 1, Kind: record.DueWake, Key: now.Key},
+		"of another call":        {Time: now.Time, Kind: record.DueWake, Key: []byte("c9.9")},
+		"of another kind":        {Time: now.Time, Kind: record.DueWake, Key: []byte("c1.1/retry")},
+		"of a step that is none": {Time: now.Time, Kind: record.DueWake, Key: []byte("step 1")},
 	} {
 		fence, seq := k.header.Fence, k.header.Seq
 		k.now = now.Time.Time()
@@ -79,7 +80,7 @@ func TestDeadlineGoesWithItsApproval(t *testing.T) {
 		},
 		"expired": func(k *desk) {
 			k.now = k.now.Add(time.Hour)
-			k.mustPut(rules.Expiry{Row: k.dueRow(task.DueExpiry, id(1))})
+			k.mustPut(rules.Expiry{Row: k.dueRow(record.DueExpiry, id(1))})
 		},
 	} {
 		k := newDesk(t, func(r *rules.Rules) {
@@ -108,7 +109,7 @@ func TestExpiryDoesWhatItsTermsSay(t *testing.T) {
 			r.Policy = policy(t, approval.Gate{Tool: "pay", Terms: approval.Terms{Expires: time.Hour, OnExpiry: on}})
 		}, &fake{name: "pay", schema: amounts("")}, &fake{name: "run"})
 		k.begin(call("pay", 1), task.PlannedCall{Tool: "run"})
-		row := k.dueRow(task.DueExpiry, id(1))
+		row := k.dueRow(record.DueExpiry, id(1))
 		k.now = row.Time.Time().Add(-time.Millisecond)
 		if err := k.put(rules.Expiry{Row: row}); !errors.Is(err, rules.ErrNotYet) {
 			t.Fatalf("%q: the deadline before its time = %v, want ErrNotYet", on, err)
@@ -139,7 +140,7 @@ func TestChildIsToldOfACancel(t *testing.T) {
 	k.mustPut(rules.Cancel{})
 	tries := 0
 	for ; len(k.due) > 0; tries++ {
-		row := k.dueRow(task.DueChildCancel, "c1.1")
+		row := k.dueRow(record.DueChildCancel, "c1.1")
 		if got := store.MillisOf(k.now); tries > 0 && row.Time <= got {
 			t.Fatalf("try %d comes at once", tries+1)
 		}

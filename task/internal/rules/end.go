@@ -91,11 +91,22 @@ func notRun(add additions, b basis, c *fold.Call, e ending) additions {
 // rejected ends a call that a person rejected, or gave up because its outcome is unknown; its
 // result says so, with the reason. Artifacts of an earlier run remain.
 func rejected(add additions, b basis, c *fold.Call, a *fold.Approval) additions {
-	text := rejection(a)
 	if a.Kind == approval.KindOutcome {
+		text := withReason("the result of the call is unknown and it was given up", a.Resolution.Reason)
 		return finish(add, b, c, ending{outcome: task.OutcomeUnknown, problem: text})
 	}
-	if result := refusal(b, c, a.Resolution.Reason); result != nil {
+	return reject(add, b, c, withReason("the call was rejected", a.Resolution.Reason), a.Resolution.Reason)
+}
+
+// rejectedAgain ends a call that was rejected before, when the agent asks for it again.
+func rejectedAgain(add additions, b basis, c *fold.Call, before *fold.Approval) additions {
+	text := withReason(fmt.Sprintf("the same call was rejected before in this task (%s)", before.ID), before.Resolution.Reason)
+	return reject(add, b, c, text, text)
+}
+
+// reject ends a rejected call with a text or, for the tool of a decision, with its result for the reason.
+func reject(add additions, b basis, c *fold.Call, text, reason string) additions {
+	if result := refusal(b, c, reason); result != nil {
 		return complete(add, b, c, task.OutcomeRejected, result)
 	}
 	if c.Attempt == 0 {
@@ -127,15 +138,12 @@ func refusalOf(t tool.Tool, reason string) (_ json.RawMessage, err error) {
 	return event.EncodeValue(decision.Refusal(reason))
 }
 
-func rejection(a *fold.Approval) string {
-	text := "the call was rejected"
-	if a.Kind == approval.KindOutcome {
-		text = "the result of the call is unknown and it was given up"
-	}
-	if a.Resolution.Reason == "" {
+// withReason appends a person's reason, if any, to a text.
+func withReason(text, reason string) string {
+	if reason == "" {
 		return text
 	}
-	return text + ": " + a.Resolution.Reason
+	return text + ": " + reason
 }
 
 // rejectedBefore returns the rejection of the same call earlier in the task, nil if there is none. It
@@ -151,19 +159,6 @@ func rejectedBefore(b basis, c *fold.Call, x *examined) *fold.Approval {
 		same, _ := bound(b, a, &x.checked)
 		return same
 	})
-}
-
-// rejectedAgain ends a call that was rejected before, when the agent asks for it again.
-func rejectedAgain(add additions, b basis, c *fold.Call, before *fold.Approval) additions {
-	text := fmt.Sprintf("the same call was rejected before in this task (%s)", before.ID)
-	if why := before.Resolution.Reason; why != "" {
-		text += ": " + why
-	}
-	if result := refusal(b, c, text); result != nil {
-		return complete(add, b, c, task.OutcomeRejected, result)
-	}
-	add.artifact(b, &event.ArtifactUpdate{ID: c.ID, Name: c.Tool, Parts: event.TextPart(visible.Text(text)), Last: true})
-	return notRun(add, b, c, ending{outcome: task.OutcomeRejected, problem: text})
 }
 
 // unknown records that the outcome of a call is unknown, and closes the question that held the

@@ -35,6 +35,9 @@ func Earlier(f *fold.Fold) (task.EarlierTask, error) {
 	return task.EarlierTask{ID: f.View.TaskID(), Asked: strings.Join(asked, "\n"), Answered: answer, Said: said, State: state}, nil
 }
 
+// MaxEndedText is how much of the text of an ended task is repeated to its client and to planners, in bytes.
+const MaxEndedText = 4 << 10
+
 // Ended returns how the task of f has ended, with the beginning of the text of its last status and of its
 // answer, as far as f has them; zero: it has not.
 func Ended(f *fold.Fold) task.Ended {
@@ -45,7 +48,7 @@ func Ended(f *fold.Fold) task.Ended {
 	if answer, _ := f.View.Answer(isSaid); answer != "" && answer != text {
 		text = strings.TrimPrefix(text+"\n"+answer, "\n")
 	}
-	if n := task.MaxEndedText - len("…"); len(text) > task.MaxEndedText {
+	if n := MaxEndedText - len("…"); len(text) > MaxEndedText {
 		for !utf8.RuneStart(text[n]) {
 			n--
 		}

@@ -80,7 +80,7 @@ func mayEnter(add additions, b basis, c *fold.Call, l look, entering int) (addit
 			add.follows(audited, x.said())
 			return add, nil
 		}
-		if standing, x.lapsed = standingGrant(b, c, &x); standing == nil {
+		if standing, x.lapsed = standingGrant(add, b, c, &x); standing == nil {
 			add = askCall(add, b, c, &x, "")
 			add.follows(audited, x.said())
 			return add, nil

@@ -12,6 +12,7 @@ import (
 	"a2a-server/approval"
 	"a2a-server/auth"
 	"a2a-server/task"
+	"a2a-server/task/internal/record"
 	"a2a-server/task/internal/rules"
 	"a2a-server/tool"
 	"a2a-server/tool/agent"
@@ -78,7 +79,7 @@ func TestEntryOfACallThatStood(t *testing.T) {
 					k.decide(k.one().ID, approval.Approve)
 				} else {
 					k.now = k.now.Add(time.Hour)
-					k.mustPut(rules.Wake{Row: k.dueRow(task.DueWake, "c1.1")})
+					k.mustPut(rules.Wake{Row: k.dueRow(record.DueWake, "c1.1")})
 				}
 				got := entered
 				switch outcome, _ := k.outcome("c1.1"); {
@@ -172,7 +173,7 @@ func TestHookedArgumentsStay(t *testing.T) {
 	k.begin(call("pay", 1))
 	k.pauses("c1.1", tool.Suspension{Wake: k.now.Add(time.Hour)})
 	k.now = k.now.Add(time.Hour)
-	k.mustPut(rules.Wake{Row: k.dueRow(task.DueWake, "c1.1")})
+	k.mustPut(rules.Wake{Row: k.dueRow(record.DueWake, "c1.1")})
 	k.wantEntries(2)
 	for i, e := range k.entered {
 		if raw, err := json.Marshal(e.Args); err != nil || string(raw) != `{"amount":2}` {
@@ -263,7 +264,7 @@ func TestExpiryIsToldAsItIs(t *testing.T) {
 		}
 		a := k.one()
 		k.now = *a.Deadline
-		k.mustPut(rules.Expiry{Row: k.dueRow(task.DueExpiry, a.ID)})
+		k.mustPut(rules.Expiry{Row: k.dueRow(record.DueExpiry, a.ID)})
 		if outcome, problem := k.outcome("c1.1"); outcome != ends || problem != want {
 			t.Errorf("the call ends %s: %q, want %s: %q", outcome, problem, ends, want)
 		}

@@ -13,8 +13,8 @@ import (
 	"a2a-server/auth"
 	"a2a-server/internal/visible"
 	"a2a-server/store"
-	"a2a-server/task"
 	"a2a-server/task/internal/fold"
+	"a2a-server/task/internal/record"
 )
 
 // Limits of the grants that a draft reads.
@@ -24,13 +24,10 @@ const (
 	maxEnded   = 20   // that are removed when another is made
 )
 
-// Grants reads the grants of the owner of a task from the store, for a single draft. It is not safe
-// for concurrent use.
+// Grants are the grants of the owner of a task, in a store. Without Store there are none.
 type Grants struct {
 	Owner store.Scope
 	Store GrantStore
-
-	read []*usedGrant // that let a call start
 }
 
 // GrantStore is the part of a [store.Handle] that has grants.
@@ -43,7 +40,7 @@ type GrantStore interface {
 func Incarnation(s GrantStore) string { return fmt.Sprintf("%016x", s.Incarnation()) }
 
 // rows yields the rows of grants that match a query.
-func (g *Grants) rows(ctx context.Context, q store.RowQuery) iter.Seq2[*store.Row, error] {
+func (g Grants) rows(ctx context.Context, q store.RowQuery) iter.Seq2[*store.Row, error] {
 	return func(yield func(*store.Row, error) bool) {
 		left := maxGrants
 		for row, err := range store.AllRows(ctx, g.Store, g.Owner, q) {
@@ -57,11 +54,12 @@ func (g *Grants) rows(ctx context.Context, q store.RowQuery) iter.Seq2[*store.Ro
 	}
 }
 
-// usedGrant is a grant that lets calls of the draft start. It is part of the batch, so that the
-// batch fails if the grant has changed or is revoked.
+// usedGrant is a grant that lets calls of the draft start. Once one does, the grant is part of the batch, so
+// that the batch fails if the grant has changed or is revoked.
 type usedGrant struct {
 	approval.Grant
 	rev      uint64
+	starts   bool             // a call starts by it, or goes on
 	by       auth.Principal   // its maker, as they are now
 	promised int              // entries that were created by it, and have not started yet
 	counts   *store.RowChange // of the calls that start by it, if they count
@@ -103,10 +101,10 @@ func grantedCall(b basis, x *examined) *approval.GrantedCall {
 // standingGrant returns the grant that lets a call start without asking, or be entered again after the
 // suspension of a run that the grant has let start; nil if there is none. A grant covers no attempt
 // after the first: its outcome may be unknown. If in doubt, there is none. lapsed says why the first
-// that fits does not cover the call, if there is one.
-func standingGrant(b basis, c *fold.Call, x *examined) (_ *usedGrant, lapsed string) {
+// that fits does not cover the call, if there is one. A grant that was read is kept with the additions.
+func standingGrant(add additions, b basis, c *fold.Call, x *examined) (_ *usedGrant, lapsed string) {
 	again := c.Paused && c.Grant != ""
-	if b.Grants == nil || c.Attempt > 0 && !again {
+	if b.Grants.Store == nil || c.Attempt > 0 && !again {
 		return nil, ""
 	}
 	key := grantKey(b, c, x)
@@ -122,7 +120,7 @@ func standingGrant(b basis, c *fold.Call, x *examined) (_ *usedGrant, lapsed str
 		}
 		return g.Covers(keys, b.View.IDs().Task, b.View.IDs().Context, in, b.Now)
 	}
-	for _, u := range b.Grants.read {
+	for _, u := range add.grants {
 		g := u.Grant
 		if g.Used += u.promised; !fits(&g) {
 			continue
@@ -145,7 +143,7 @@ func standingGrant(b basis, c *fold.Call, x *examined) (_ *usedGrant, lapsed str
 			if !b.Now.Before(g.Until) {
 				break // the rows that follow have ended, too
 			}
-			known := slices.ContainsFunc(b.Grants.read, func(u *usedGrant) bool { return u.ID == g.ID })
+			known := slices.ContainsFunc(add.grants, func(u *usedGrant) bool { return u.ID == g.ID })
 			if known || !fits(&g) {
 				continue
 			}
@@ -155,7 +153,7 @@ func standingGrant(b basis, c *fold.Call, x *examined) (_ *usedGrant, lapsed str
 			}
 			if why == "" {
 				u := &usedGrant{Grant: g, rev: row.Rev, by: by}
-				b.Grants.read = append(b.Grants.read, u)
+				add.grants = append(add.grants, u)
 				return u, ""
 			}
 			if lapsed == "" {
@@ -191,12 +189,12 @@ func current(b basis, was auth.Principal) (auth.Principal, error) {
 // for all tasks of the owner; or the row of the grant by which a call goes on again.
 func grantRows(b basis, c *fold.Call, keys []string, again bool) (all []iter.Seq2[*store.Row, error]) {
 	if again {
-		return append(all, b.Grants.rows(b.Ctx, store.RowQuery{Kind: task.RowGrant, Key: []byte(c.Grant)}))
+		return append(all, b.Grants.rows(b.Ctx, store.RowQuery{Kind: record.KindGrant, Key: []byte(c.Grant)}))
 	}
 	like := approval.Grant{Store: Incarnation(b.Grants.Store), Task: b.View.IDs().Task, Context: b.View.IDs().Context}
 	for _, like.Scope = range approval.GrantScopes() {
 		for _, like.Key = range keys {
-			q := store.RowQuery{Kind: task.RowGrant, Index: task.IndexGrantKey, Prefix: grantPrefix(&like), Limit: grantsRead}
+			q := store.RowQuery{Kind: record.KindGrant, Index: record.IndexGrantKey, Prefix: grantPrefix(&like), Limit: grantsRead}
 			all = append(all, b.Grants.rows(b.Ctx, q))
 		}
 	}
@@ -206,14 +204,12 @@ func grantRows(b basis, c *fold.Call, keys []string, again bool) (all []iter.Seq
 // use makes the batch depend on the grant of an entry that starts or goes on. A start is counted.
 func (add *additions) use(b basis, u *usedGrant, c *fold.Call) {
 	u.promised--
-	if !slices.Contains(add.grants, u) {
-		add.grants = append(add.grants, u)
-	}
+	u.starts = true
 	if c.Paused || u.Uses == 0 {
 		return
 	}
 	u.Used++
-	row, err := grantRow(b.At.Grants.Owner, &u.Grant, u.rev)
+	row, err := grantRow(b.Grants.Owner, &u.Grant, u.rev)
 	u.counts = &row
 	add.fail(err)
 }
@@ -222,10 +218,11 @@ func (add *additions) use(b basis, u *usedGrant, c *fold.Call) {
 // any other is needed as it is. The batch that ends the task removes its grants for the same task.
 func withGrants(b basis, add *additions, rows []store.RowChange) (_ []store.RowChange, needs []store.RowRef) {
 	for _, u := range add.grants {
-		if u.counts != nil {
+		switch {
+		case u.counts != nil:
 			rows = append(rows, *u.counts)
-		} else {
-			needs = append(needs, store.RowRef{Of: b.Grants.Owner, Kind: task.RowGrant, Key: []byte(u.ID), Rev: u.rev})
+		case u.starts:
+			needs = append(needs, store.RowRef{Of: b.Grants.Owner, Kind: record.KindGrant, Key: []byte(u.ID), Rev: u.rev})
 		}
 	}
 	if add.phase != store.Final {
@@ -233,7 +230,7 @@ func withGrants(b basis, add *additions, rows []store.RowChange) (_ []store.RowC
 	}
 	for _, a := range b.Approvals {
 		if r := a.Resolution; r != nil && r.Grant != nil && r.Grant.Scope == approval.GrantTask {
-			rows = append(rows, store.RowChange{Of: b.Header.Owner, Kind: task.RowGrant, Key: []byte(r.Grant.ID), IfRev: store.Any, Delete: true})
+			rows = append(rows, store.RowChange{Of: b.Header.Owner, Kind: record.KindGrant, Key: []byte(r.Grant.ID), IfRev: store.Any, Delete: true})
 		}
 	}
 	return rows, needs
@@ -241,19 +238,19 @@ func withGrants(b basis, add *additions, rows []store.RowChange) (_ []store.RowC
 
 // grantRow returns the change that writes a grant to a row with a rev.
 func grantRow(owner store.Scope, g *approval.Grant, rev uint64) (store.RowChange, error) {
-	row, err := task.EncodeRow(task.RowGrant, []byte(g.ID), rev, g)
+	row, err := record.Encode(record.KindGrant, []byte(g.ID), rev, g)
 	until := uint64(store.MillisOf(g.Until))
 	row.Of, row.Index = owner, []store.IndexKey{
-		{Index: task.IndexGrantID, Key: []byte(g.ID)},
-		{Index: task.IndexGrants, Key: fmt.Appendf(task.PendingPrefix(owner.TenantName()), "%016x", until)},
+		{Index: record.IndexGrantID, Key: []byte(g.ID)},
+		{Index: record.IndexGrants, Key: fmt.Appendf(record.PendingPrefix(owner.TenantName()), "%016x", until)},
 	}
 	if g.Uses == 0 || g.Used < g.Uses {
-		row.Index = append(row.Index, store.IndexKey{Index: task.IndexGrantKey, Key: fmt.Appendf(grantPrefix(g), "%016x", ^until)})
+		row.Index = append(row.Index, store.IndexKey{Index: record.IndexGrantKey, Key: fmt.Appendf(grantPrefix(g), "%016x", ^until)})
 	}
 	return row, err
 }
 
-// grantPrefix returns the key prefix in [task.IndexGrantKey] of the grants of the same store with the
+// grantPrefix returns the key prefix in [record.IndexGrantKey] of the grants of the same store with the
 // same scope and key as g.
 func grantPrefix(g *approval.Grant) []byte {
 	in := ""
@@ -270,7 +267,7 @@ func grantPrefix(g *approval.Grant) []byte {
 // makeGrant returns the grant that a decision makes, with the rows that write it and remove grants of the owner that
 // have ended.
 func makeGrant(b basis, a *fold.Approval, ask approval.GrantRequest, by auth.Principal) (*approval.Granted, []store.RowChange, error) {
-	if b.Grants == nil {
+	if b.Grants.Store == nil {
 		return nil, nil, approval.NotAllowed(&a.Approval, "grants cannot be made here; approve it without a grant")
 	}
 	g, err := a.NewGrant(b.NewID(), ask, b.Owner, by, b.Now)
@@ -283,14 +280,14 @@ func makeGrant(b basis, a *fold.Approval, ask approval.GrantRequest, by auth.Pri
 		return nil, nil, err
 	}
 	rows := []store.RowChange{row}
-	first := store.RowQuery{Kind: task.RowGrant, Index: task.IndexGrants, Prefix: task.PendingPrefix(b.Grants.Owner.TenantName()), Limit: maxEnded}
+	first := store.RowQuery{Kind: record.KindGrant, Index: record.IndexGrants, Prefix: record.PendingPrefix(b.Grants.Owner.TenantName()), Limit: maxEnded}
 	old, err := b.Grants.Store.Rows(b.Ctx, b.Grants.Owner, first)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read the grants of the owner: %w", err)
 	}
 	for i := range old.Rows {
 		if g, err := ReadGrant(&old.Rows[i]); err == nil && !b.Now.Before(g.Until) {
-			rows = append(rows, store.RowChange{Of: b.Grants.Owner, Kind: task.RowGrant, Key: old.Rows[i].Key, IfRev: store.Any, Delete: true})
+			rows = append(rows, store.RowChange{Of: b.Grants.Owner, Kind: record.KindGrant, Key: old.Rows[i].Key, IfRev: store.Any, Delete: true})
 		}
 	}
 	return &approval.Granted{ID: g.ID, GrantRequest: ask}, rows, nil
@@ -302,6 +299,6 @@ func Revocation(owner store.Scope, g *approval.Grant, rev uint64, entry approval
 	data, err := encodeAudit(&entry)
 	return &store.Batch{
 		Scope: owner, Audit: [][]byte{data},
-		Rows: []store.RowChange{{Kind: task.RowGrant, Key: []byte(g.ID), IfRev: rev, Delete: true}},
+		Rows: []store.RowChange{{Kind: record.KindGrant, Key: []byte(g.ID), IfRev: rev, Delete: true}},
 	}, err
 }

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -9,6 +10,9 @@ import (
 	"a2a-server/task/internal/event"
 	"a2a-server/task/internal/output"
 )
+
+// ErrLogFull means that a task's log has reached its size limit.
+var ErrLogFull = errors.New("the task's log is full")
 
 // logRoom returns how many bytes the log may still grow by.
 func logRoom(b basis) int { return b.Limits.Task - int(b.Header.Bytes) }
@@ -54,7 +58,7 @@ func publishable(b basis, what string, n, room int) error {
 		return fmt.Errorf("%s has %d bytes; at most %d are allowed: publish it in pieces", what, n, limit)
 	}
 	if n > room {
-		return fmt.Errorf("%w: %s has %d bytes, and there is room for %d more", task.ErrLogFull, what, n, max(room, 0))
+		return fmt.Errorf("%w: %s has %d bytes, and there is room for %d more", ErrLogFull, what, n, max(room, 0))
 	}
 	return nil
 }

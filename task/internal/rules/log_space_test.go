@@ -11,6 +11,7 @@ import (
 
 	"a2a-server/approval"
 	"a2a-server/task"
+	"a2a-server/task/internal/record"
 	"a2a-server/task/internal/rules"
 )
 
@@ -143,11 +144,11 @@ func TestVotesLeaveRoom(t *testing.T) {
 // Deadlines that keep their approvals, and escalations, take no room that the calls need.
 func TestKeptDeadlinesLeaveRoom(t *testing.T) {
 	t.Parallel()
-	for _, kind := range []string{task.DueExpiry, task.DueEscalate} {
+	for _, kind := range []string{record.DueExpiry, record.DueEscalate} {
 		k := newDesk(t, func(r *rules.Rules) {
 			smallLog(r)
 			terms := approval.Terms{Expires: time.Hour, OnExpiry: approval.ExpiryKeeps}
-			if kind == task.DueEscalate {
+			if kind == record.DueEscalate {
 				terms = approval.Terms{Approvers: &approval.Approvers{Roles: []string{"finance"}}, Escalate: approval.Escalation{After: time.Hour, AddRoles: []string{"treasury"}}}
 			}
 			r.Policy = policy(t, approval.Gate{Tool: "pay", Terms: terms})
@@ -159,7 +160,7 @@ func TestKeptDeadlinesLeaveRoom(t *testing.T) {
 		k.begin(calls...)
 		k.now = k.now.Add(2 * time.Hour)
 		for i := range k.pending() {
-			if row := k.dueRow(kind, id(i+1)); kind == task.DueExpiry {
+			if row := k.dueRow(kind, id(i+1)); kind == record.DueExpiry {
 				k.mustPut(rules.Expiry{Row: row})
 			} else {
 				k.mustPut(rules.Waiting{Row: row})

@@ -19,7 +19,7 @@ import (
 )
 
 // Look is the [Input] with the result of a look at a suspended call, due by a row of kind
-// [task.DueLook]. The row stays until the call is entered or ends.
+// [record.DueLook]. The row stays until the call is entered or ends.
 type Look struct {
 	Row   store.Due
 	N     int            // number of the suspension that was looked at
@@ -73,7 +73,7 @@ func (Look) same(add additions, b basis, c *fold.Call) (additions, error) {
 	return tellWaits(add, b), nil
 }
 
-// Looks returns the call that a due row of kind [task.DueLook] is for, nil if its purpose is gone.
+// Looks returns the call that a due row of kind [record.DueLook] is for, nil if its purpose is gone.
 func Looks(f *fold.Fold, row *store.Due) *fold.Call {
 	c := f.Call(string(row.Key))
 	if c == nil || c.State != fold.CallWaiting || !c.Watch || c.Wake == nil || c.Retry != nil {

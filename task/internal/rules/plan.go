@@ -19,6 +19,7 @@ import (
 	"a2a-server/task/internal/event"
 	"a2a-server/task/internal/fold"
 	"a2a-server/task/internal/output"
+	"a2a-server/task/internal/record"
 	"a2a-server/tool"
 )
 
@@ -74,7 +75,7 @@ func isSaid(id string) bool {
 }
 
 // Plan prepares the planner's input for the next step of f, and returns a function that
-// asks the planner, with what with adds to the input. That function no longer uses f. Plan is
+// asks the planner; with adds to the input. That function no longer uses f. Plan is
 // for planners that are not inline; put the function's results into [Planned].
 func Plan(ctx context.Context, r *Rules, f *fold.Fold, with func(*task.Progress)) func() (*task.Step, error) {
 	p, err := progress(basis{r, &At{Ctx: ctx}, f}, nil /* tools */)
@@ -87,7 +88,7 @@ func Plan(ctx context.Context, r *Rules, f *fold.Fold, with func(*task.Progress)
 	}
 }
 
-// Prompt returns what the planner has asked a language model for a step of f, with what with adds to
+// Prompt returns the request of the planner to a language model for a step of f; with adds to
 // the planner's input. The error is a [*task.InvalidError] if it has asked none.
 func Prompt(ctx context.Context, r *Rules, f *fold.Fold, step int, with func(*task.Progress)) (prompt task.Prompt, err error) {
 	defer r.guard(f.View.TaskID(), "the planner", &err)
@@ -218,7 +219,7 @@ func addStep(add additions, b basis, s *task.Step) additions {
 		size += len(s.Calls[i].Args)
 	}
 	if room := openRoom(b); size > 0 && size > room {
-		return plannerFailed(add, b, fmt.Errorf("%w: step %d has %d bytes, and there is room for %d more", task.ErrLogFull, len(b.Steps)+1, size, max(room, 0)))
+		return plannerFailed(add, b, fmt.Errorf("%w: step %d has %d bytes, and there is room for %d more", ErrLogFull, len(b.Steps)+1, size, max(room, 0)))
 	}
 	var planned *event.StepPlanned // nil: the end, which its status says
 	if s.End == nil {
@@ -266,10 +267,10 @@ func spend(add additions, b basis, tokens int) additions {
 		return add
 	}
 	step := strconv.AppendInt(nil, int64(len(b.Steps)+1), 10)
-	day := task.SpentPrefix(b.Owner.Tenant, b.Owner.Subject, b.Now)
+	day := record.SpentPrefix(b.Owner.Tenant, b.Owner.Subject, b.Now)
 	add.rows = append(add.rows, store.RowChange{
-		Kind: task.RowTokens, Key: step, IfRev: store.Any, Value: strconv.AppendInt(nil, int64(tokens), 10),
-		Index: []store.IndexKey{{Index: task.IndexSpent, Key: day}},
+		Kind: record.KindTokens, Key: step, IfRev: store.Any, Value: strconv.AppendInt(nil, int64(tokens), 10),
+		Index: []store.IndexKey{{Index: record.IndexSpent, Key: day}},
 	})
 	return add
 }

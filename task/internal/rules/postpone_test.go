@@ -8,6 +8,7 @@ import (
 
 	"a2a-server/approval"
 	"a2a-server/task"
+	"a2a-server/task/internal/record"
 	"a2a-server/task/internal/rules"
 	"a2a-server/tool"
 )
@@ -15,7 +16,7 @@ import (
 // retry lets the pause of call c1.1 pass, and tries it again.
 func (k *desk) retry() {
 	k.t.Helper()
-	row := k.dueRow(task.DueWake, "c1.1/retry")
+	row := k.dueRow(record.DueWake, "c1.1/retry")
 	k.now = row.Time.Time()
 	k.mustPut(rules.Wake{Row: row})
 }
@@ -50,7 +51,7 @@ func TestCallWaitsForItsToolset(t *testing.T) {
 			if outcome, problem := k.outcome("c1.1"); outcome != "" {
 				t.Fatalf("%s: the call ended %s, %q", name, outcome, problem)
 			}
-			row := k.dueRow(task.DueWake, "c1.1/retry")
+			row := k.dueRow(record.DueWake, "c1.1/retry")
 			pause := row.Time.Time().Sub(k.now)
 			if pause < last || pause < time.Second || pause > 15*time.Minute {
 				t.Fatalf("%s: pause %d is %v, after %v", name, try, pause, last)

@@ -7,10 +7,11 @@ import (
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/internal/event"
+	"a2a-server/task/internal/record"
 	"a2a-server/tool"
 )
 
-// ProviderTimeout is the [Input] of a due row of kind [task.DueProviderTimeout]: the
+// ProviderTimeout is the [Input] of a due row of kind [record.DueProviderTimeout]: the
 // confirmation provider has not answered an approval in time.
 type ProviderTimeout struct{ Row store.Due }
 
@@ -87,5 +88,5 @@ func (r *Rules) offers(a *approval.Approval) bool { return r.providerWait(a) > 0
 
 // silence is the due row for the end of the provider's time.
 func (r *Rules) silence(a *approval.Approval) store.DueChange {
-	return store.DueChange{Time: store.MillisOf(a.Asked.Add(r.providerWait(a))), Kind: task.DueProviderTimeout, Key: []byte(a.ID)}
+	return store.DueChange{Time: store.MillisOf(a.Asked.Add(r.providerWait(a))), Kind: record.DueProviderTimeout, Key: []byte(a.ID)}
 }

@@ -12,6 +12,7 @@ import (
 	"a2a-server/approval"
 	"a2a-server/auth"
 	"a2a-server/task"
+	"a2a-server/task/internal/record"
 	"a2a-server/task/internal/rules"
 	"a2a-server/tool"
 )
@@ -24,7 +25,7 @@ func TestClientIsAskedAfterTheProvider(t *testing.T) {
 	for name, after := range map[string]func(k *desk){
 		"silence": func(k *desk) {
 			k.now = k.now.Add(time.Minute)
-			k.mustPut(rules.ProviderTimeout{Row: k.dueRow(task.DueProviderTimeout, id(1))})
+			k.mustPut(rules.ProviderTimeout{Row: k.dueRow(record.DueProviderTimeout, id(1))})
 		},
 		"a failure": func(k *desk) { k.mustPut(rules.ProviderFailed{Approval: id(1), Why: "it failed"}) },
 		"nothing":   nil,
@@ -221,7 +222,7 @@ func TestEscalationToTheClient(t *testing.T) {
 		if !strings.HasPrefix(k.text(), "Waiting for approval by somebody with the role finance; the result follows by itself.") {
 			t.Errorf("the status says %q", k.text())
 		}
-		row := k.dueRow(task.DueEscalate, id(1))
+		row := k.dueRow(record.DueEscalate, id(1))
 		k.now = row.Time.Time()
 		k.step(rules.Waiting{Row: row})
 		k.wantState(want)

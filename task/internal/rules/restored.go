@@ -6,12 +6,12 @@ import (
 
 	"a2a-server/approval"
 	"a2a-server/store"
-	"a2a-server/task"
 	"a2a-server/task/internal/event"
 	"a2a-server/task/internal/fold"
+	"a2a-server/task/internal/record"
 )
 
-// Restored is the [Input] of the due rows of kind [task.DueRestored] of a task: the store was
+// Restored is the [Input] of the due rows of kind [record.DueRestored] of a task: the store was
 // restored from a backup that was taken while the task was open. What happened after the moment of
 // the backup is not in the log: pending approvals are asked again, with other digests, calls that
 // have been started are unknown outcomes, and every other planned call is asked about. Only
@@ -19,9 +19,9 @@ import (
 type Restored struct{ Rows []store.Due } // all of the task, the oldest backup first
 
 func (in Restored) put(add additions, b basis) (additions, error) {
-	var missing []task.Restoration
+	var missing []record.Restoration
 	for i := range in.Rows {
-		r, err := task.ParseDueRestored(&in.Rows[i])
+		r, err := record.ParseDueRestored(&in.Rows[i])
 		if err != nil {
 			return add, err
 		}

@@ -84,9 +84,8 @@ type At struct {
 	Running func(call string) bool
 	// Holds reports whether a running call in this process waits for the answer to an
 	// approval. Nil: none does.
-	Holds func(approval string) bool
-	// Grants are the grants of the owner of the task; nil: there are none.
-	Grants *Grants
+	Holds  func(approval string) bool
+	Grants Grants // of the owner of the task
 	// Current returns the maker of a grant, a voter or a decider as they are now. Nil: as they were.
 	Current auth.Current
 	// Held is the moment of the backup from which the store was restored, while it waits for its

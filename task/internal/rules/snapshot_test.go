@@ -79,7 +79,7 @@ func TestStreamIsSeldomReadBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		f.Publish([]output.RunEvent{c})
-		f.Lighten(4 * size)
+		f.View.Lighten(4 * size)
 		if f.Header.Bytes >= 1<<20 && len(at) == 0 && f.WantsSnapshot(false /* chunks */) != both {
 			t.Fatalf("at %d bytes, the next step makes no snapshot", f.Header.Bytes)
 		}

@@ -83,7 +83,7 @@ func move(add additions, b basis, state a2a.TaskState) additions {
 	if err != nil {
 		return add.failed(err)
 	}
-	if from := b.Header.State; !task.MayMove(from, to) {
+	if from := b.Header.State; !mayMove(from, to) {
 		return add.failed(fmt.Errorf("task %s cannot go from %s to %s", b.Header.Task, task.StateName(from), state))
 	}
 	b.Header.State, b.Header.StatusTime = to, b.millis()

@@ -10,6 +10,7 @@ import (
 
 	"a2a-server/approval"
 	"a2a-server/task"
+	"a2a-server/task/internal/record"
 	"a2a-server/task/internal/rules"
 	"a2a-server/tool"
 )
@@ -74,7 +75,7 @@ func TestOpenQuestionsAreClosed(t *testing.T) {
 
 	k = begin()
 	k.now = k.now.Add(time.Hour)
-	k.mustPut(rules.Wake{Row: k.dueRow(task.DueWake, "c1.1")})
+	k.mustPut(rules.Wake{Row: k.dueRow(record.DueWake, "c1.1")})
 	k.wantEntries(2)
 	if left := k.pending(); len(left) != 2 {
 		t.Errorf("while the tool looks after its work %v are pending, want both questions", left)
@@ -86,7 +87,7 @@ func TestOpenQuestionsAreClosed(t *testing.T) {
 	k = begin()
 	k.rules.Policy = policy(t, approval.Gate{Tool: "ask", Action: approval.ActionDeny})
 	k.now = k.now.Add(time.Hour)
-	k.mustPut(rules.Wake{Row: k.dueRow(task.DueWake, "c1.1")})
+	k.mustPut(rules.Wake{Row: k.dueRow(record.DueWake, "c1.1")})
 	k.wantEntries(1)
 	closed("it is denied", k, approval.Superseded)
 

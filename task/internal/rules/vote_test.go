@@ -14,6 +14,7 @@ import (
 	"a2a-server/approval"
 	"a2a-server/auth"
 	"a2a-server/task"
+	"a2a-server/task/internal/record"
 	"a2a-server/task/internal/rules"
 )
 
@@ -527,7 +528,7 @@ func TestClientWithoutAVoteWaits(t *testing.T) {
 			t.Errorf("after the vote of %s the client is told %q", by.Subject, k.text())
 		}
 		k.now = k.now.Add(time.Hour)
-		k.mustPut(rules.Waiting{Row: k.dueRow(task.DueEscalate, id(1))})
+		k.mustPut(rules.Waiting{Row: k.dueRow(record.DueEscalate, id(1))})
 		k.wantState(a2a.TaskStateInputRequired)
 		k.mustPut(k.says("yes", "yes", client))
 		k.wantEntries(1)

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"a2a-server/approval"
-	"a2a-server/task"
+	"a2a-server/task/internal/record"
 	"a2a-server/task/internal/rules"
 )
 
@@ -34,13 +34,13 @@ func TestWaiting(t *testing.T) {
 		end   approval.OnExpiry
 		want  []string
 	}{
-		"the reminder at its time":             {time.Hour, task.DueRemind, "", []string{"reminded "}},
-		"the reminder after both":              {2 * time.Hour, task.DueRemind, "", []string{"escalated ", "reminded "}},
-		"the escalation after both":            {2 * time.Hour, task.DueEscalate, "", []string{"escalated ", "reminded "}},
-		"the reminder after the deadline":      {3 * time.Hour, task.DueRemind, "", []string{"resolved "}},
-		"the escalation after the deadline":    {3 * time.Hour, task.DueEscalate, "", []string{"resolved "}},
-		"after the deadline of what waits on":  {3 * time.Hour, task.DueRemind, approval.ExpiryKeeps, []string{"kept ", "escalated ", "reminded "}},
-		"after the deadline of the whole task": {3 * time.Hour, task.DueEscalate, approval.ExpiryCancels, []string{"resolved "}},
+		"the reminder at its time":             {time.Hour, record.DueRemind, "", []string{"reminded "}},
+		"the reminder after both":              {2 * time.Hour, record.DueRemind, "", []string{"escalated ", "reminded "}},
+		"the escalation after both":            {2 * time.Hour, record.DueEscalate, "", []string{"escalated ", "reminded "}},
+		"the reminder after the deadline":      {3 * time.Hour, record.DueRemind, "", []string{"resolved "}},
+		"the escalation after the deadline":    {3 * time.Hour, record.DueEscalate, "", []string{"resolved "}},
+		"after the deadline of what waits on":  {3 * time.Hour, record.DueRemind, approval.ExpiryKeeps, []string{"kept ", "escalated ", "reminded "}},
+		"after the deadline of the whole task": {3 * time.Hour, record.DueEscalate, approval.ExpiryCancels, []string{"resolved "}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -74,7 +74,7 @@ func TestRemindersGoWithTheirApproval(t *testing.T) {
 
 	k = waitingDesk(t, "")
 	k.now = k.now.Add(2 * time.Hour)
-	k.mustPut(rules.Waiting{Row: k.dueRow(task.DueEscalate, id(1))})
+	k.mustPut(rules.Waiting{Row: k.dueRow(record.DueEscalate, id(1))})
 	if a := k.restored().Approval(id(1)); a.Escalated == nil || !a.Escalated.Equal(k.now) || a.Reminded == nil {
 		t.Errorf("after the escalation the approval is %+v", a)
 	}
@@ -88,7 +88,7 @@ func TestEscalationIsToldToTheClient(t *testing.T) {
 	t.Parallel()
 	k := waitingDesk(t, "")
 	k.now = k.now.Add(2 * time.Hour)
-	k.mustPut(rules.Waiting{Row: k.dueRow(task.DueEscalate, id(1))})
+	k.mustPut(rules.Waiting{Row: k.dueRow(record.DueEscalate, id(1))})
 	k.wantState(a2a.TaskStateWorking)
 	if want := "Waiting for approval by somebody with the role finance or somebody with the role treasury until "; !strings.HasPrefix(k.text(), want) {
 		t.Errorf("the status says %q, want %q", k.text(), want)
@@ -98,11 +98,11 @@ func TestEscalationIsToldToTheClient(t *testing.T) {
 // After a deadline that keeps an approval the status names no deadline any more.
 func TestPassedDeadlineIsNotSaid(t *testing.T) {
 	t.Parallel()
-	for _, kind := range []string{task.DueExpiry, task.DueRemind} {
+	for _, kind := range []string{record.DueExpiry, record.DueRemind} {
 		k := waitingDesk(t, approval.ExpiryKeeps)
 		row := k.dueRow(kind, id(1))
 		k.now = k.now.Add(4 * time.Hour)
-		if kind == task.DueExpiry {
+		if kind == record.DueExpiry {
 			k.mustPut(rules.Expiry{Row: row})
 		} else {
 			k.mustPut(rules.Waiting{Row: row})

@@ -8,7 +8,7 @@ import (
 	"a2a-server/task/internal/fold"
 )
 
-// Wake is the [Input] of a due row of kind [task.DueWake]: the end of a planner's wait, of a
+// Wake is the [Input] of a due row of kind [record.DueWake]: the end of a planner's wait, of a
 // suspension, or of the pause before a call is retried. While a restored store waits for its operator,
 // only calls continue that need a person's decision to run, those that were planned before.
 type Wake struct{ Row store.Due }

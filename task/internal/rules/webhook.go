@@ -9,6 +9,7 @@ import (
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/internal/event"
+	"a2a-server/task/internal/record"
 )
 
 // ErrWebhookChanged means that the webhook that [SetWebhook] replaces has been replaced or
@@ -17,8 +18,8 @@ var ErrWebhookChanged = errors.New("the webhook has changed meanwhile")
 
 // SetWebhook is the [Input] that sets a webhook of a task.
 type SetWebhook struct {
-	Webhook task.Webhook // V, N, Start and Set are filled in
-	Epoch   uint64       // of the instance
+	Webhook record.Webhook // V, N, Start and Set are filled in
+	Epoch   uint64         // of the instance
 	// Replaces is the number of the webhook with the same id, 0 if there is none, and Position
 	// the seq up to which it has been notified: the new webhook continues from there. If
 	// Position is out of date, some notifications are repeated.
@@ -43,7 +44,7 @@ func setWebhook(add additions, b basis, in *SetWebhook, start uint64) (additions
 	case len(b.Webhooks) >= b.Limits.Webhooks:
 		return add, task.Invalid("pushNotificationConfig", "cannot be added: the task has %d, which is the limit; delete one, or replace it by its id", len(b.Webhooks))
 	}
-	w.V, w.N, w.Start, w.Set = task.RowVersion, b.WebhooksSet+1, start, b.Now
+	w.V, w.N, w.Start, w.Set = record.Version, b.WebhooksSet+1, start, b.Now
 	set := &event.PushSet{ID: w.ID, N: w.N, By: w.By}
 	if fits, err := fitsOpen(b, set); err != nil {
 		return add, err
@@ -51,27 +52,27 @@ func setWebhook(add additions, b basis, in *SetWebhook, start uint64) (additions
 		return add, task.Invalid("pushNotificationConfig", "cannot be kept: the task's log is full")
 	}
 	add.event(b, event.KindPushSet, set)
-	webhook, err := task.EncodeRow(task.RowPush, []byte(w.ID), store.Any, &w)
+	webhook, err := record.Encode(record.KindPush, []byte(w.ID), store.Any, &w)
 	if err != nil {
 		return add, err
 	}
-	key := task.PushKey(w.ID, w.N)
-	cursor, err := (&task.PushCursor{Seq: start, Epoch: in.Epoch}).Row(key, store.Any)
+	key := record.PushKey(w.ID, w.N)
+	cursor, err := (&record.PushCursor{Seq: start, Epoch: in.Epoch}).Row(key, store.Any)
 	if err != nil {
 		return add, err
 	}
 	add.rows = append(add.rows, webhook, cursor)
 	if in.Replaces != 0 {
-		add.rows = append(add.rows, task.ReadyRow(key, store.Any, b.millis()))
+		add.rows = append(add.rows, record.Ready(key, store.Any, b.millis()))
 	}
 	return add, nil
 }
 
 func removeWebhookRows(add additions, id string, n uint64) additions {
-	key := task.PushKey(id, n)
+	key := record.PushKey(id, n)
 	add.rows = append(add.rows,
-		store.RowChange{Kind: task.RowPushCursor, Key: key, IfRev: store.Any, Delete: true},
-		store.RowChange{Kind: task.RowPushReady, Key: key, IfRev: store.Any, Delete: true})
+		store.RowChange{Kind: record.KindPushCursor, Key: key, IfRev: store.Any, Delete: true},
+		store.RowChange{Kind: record.KindPushReady, Key: key, IfRev: store.Any, Delete: true})
 	return add
 }
 
@@ -94,7 +95,7 @@ func (in DeleteWebhook) put(add additions, b basis) (additions, error) {
 	}
 	add.quiet = true
 	add = removeWebhookRows(add, in.ID, n)
-	add.rows = append(add.rows, store.RowChange{Kind: task.RowPush, Key: []byte(in.ID), IfRev: store.Any, Delete: true})
+	add.rows = append(add.rows, store.RowChange{Kind: record.KindPush, Key: []byte(in.ID), IfRev: store.Any, Delete: true})
 	// The event uses the reserve for decisions only if the log is full, and then holds little
 	// more than the id: nothing can be set again in a full log. The audit then names the
 	// principal, or it is the owner.
@@ -114,7 +115,7 @@ func withReady(b basis, add *additions) []store.RowChange {
 	rows := slices.Clip(add.rows)
 	if add.pushes {
 		for _, w := range b.Webhooks {
-			rows = append(rows, task.ReadyRow(task.PushKey(w.ID, w.N), store.Any, b.millis()))
+			rows = append(rows, record.Ready(record.PushKey(w.ID, w.N), store.Any, b.millis()))
 		}
 	}
 	return rows

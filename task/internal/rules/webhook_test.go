@@ -7,6 +7,7 @@ import (
 
 	"a2a-server/store"
 	"a2a-server/task"
+	"a2a-server/task/internal/record"
 	"a2a-server/task/internal/rules"
 	"a2a-server/tool"
 )
@@ -17,11 +18,11 @@ func kinds(b *store.Batch) map[string][]string {
 	of := map[string][]string{}
 	for i := range b.Rows {
 		c := &b.Rows[i]
-		if c.Kind == task.RowApproval {
+		if c.Kind == record.KindApproval {
 			continue
 		}
 		key := string(c.Key)
-		if id, n, ok := task.ParsePushKey(c.Key); ok && c.Kind != task.RowPush {
+		if id, n, ok := record.ParsePushKey(c.Key); ok && c.Kind != record.KindPush {
 			key = id + string(rune('0'+n))
 		}
 		if c.Delete {
@@ -44,7 +45,7 @@ func wantKinds(t *testing.T, b *store.Batch, want string) {
 }
 
 func set(id string, replaces, position uint64) *rules.SetWebhook {
-	return &rules.SetWebhook{Webhook: task.Webhook{ID: id, URL: "https://example.com", Version: "1.0", By: alice}, Epoch: 3, Replaces: replaces, Position: position}
+	return &rules.SetWebhook{Webhook: record.Webhook{ID: id, URL: "https://example.com", Version: "1.0", By: alice}, Epoch: 3, Replaces: replaces, Position: position}
 }
 
 // A webhook is rows, and an event without secrets. Each batch with something for it says so,
@@ -63,8 +64,8 @@ func TestWebhookIsToldOfWhatHappens(t *testing.T) {
 	if got := string(k.batch.Events[0].Data); got != `{"id":"a","n":1,"by":{"tenant":"acme","subject":"alice","roles":["requester"],"method":"test"}}` {
 		t.Errorf("the event is %s", got)
 	}
-	cursor, err := task.ParsePushCursor(&store.Row{Value: k.batch.Rows[1].Value})
-	if err != nil || cursor != (task.PushCursor{Seq: before.Seq, Epoch: 3}) {
+	cursor, err := record.ParsePushCursor(&store.Row{Value: k.batch.Rows[1].Value})
+	if err != nil || cursor != (record.PushCursor{Seq: before.Seq, Epoch: 3}) {
 		t.Errorf("the cursor is %+v, %v", cursor, err)
 	}
 	// The end of a call comes with the last chunks of its artifacts.
@@ -74,7 +75,7 @@ func TestWebhookIsToldOfWhatHappens(t *testing.T) {
 	wantKinds(t, k.batch, `{"push":["b"],"push.cursor":["b2"]}`)
 	k.mustPut(set("a", 1, 2))
 	wantKinds(t, k.batch, `{"push":["a"],"push.cursor":["-a1","a3"],"push.ready":["-a1","a3"]}`)
-	if w, err := task.ParseWebhook(&store.Row{Value: k.batch.Rows[2].Value}); err != nil || w.Start != 2 || w.N != 3 {
+	if w, err := record.ParseWebhook(&store.Row{Value: k.batch.Rows[2].Value}); err != nil || w.Start != 2 || w.N != 3 {
 		t.Errorf("the webhook that replaces another is %+v, %v", w, err)
 	}
 	if err := k.put(set("a", 1, 2)); !errors.Is(err, rules.ErrWebhookChanged) {
@@ -108,7 +109,7 @@ func TestWebhookIsToldOfAPause(t *testing.T) {
 	k.mustPut(set("a", 0, 0))
 	wake := k.now.Add(1 << 40)
 	k.pauses("c1.1", tool.Suspension{Wake: wake})
-	if got := kinds(k.batch)[task.RowPushReady]; len(got) != 1 {
+	if got := kinds(k.batch)[record.KindPushReady]; len(got) != 1 {
 		t.Errorf("rows push.ready: %v, want one", got)
 	}
 }

@@ -92,7 +92,7 @@ func (v *View) Brief() *View {
 	return &b
 }
 
-// Masked returns a copy of the View for a reader who does not see what gates mask: with the masked forms
+// Masked returns a copy of the View for a reader without the right to masked values: with the masked forms
 // of questions and, if bare, without all other messages, artifacts and metadata of a status.
 func (v *View) Masked(bare bool) *View {
 	m := *v

@@ -53,15 +53,15 @@ type View struct {
 	detail         detail
 }
 
-// message is a message as the owner of the task sees it, and as those see it who do not see what gates
-// mask; without masked it is the same for all.
+// message is a message as the owner of the task sees it, and as readers without the right to masked values see
+// it; without masked it is the same for all.
 type message struct{ whole, masked json.RawMessage }
 
 func (m message) size() int { return messageOverhead + len(m.whole) + len(m.masked) }
 
 func (m message) clone() message { return message{bytes.Clone(m.whole), bytes.Clone(m.masked)} }
 
-// shown returns m for a reader who does not see what gates mask.
+// shown returns m for a reader without the right to masked values.
 func (m message) shown() message {
 	if m.masked != nil {
 		m.whole = m.masked

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"a2a-server/internal/visible"
-	"a2a-server/task"
 	"a2a-server/task/engine/internal/env"
 	"a2a-server/task/internal/rules"
 	"a2a-server/tool"
@@ -113,7 +112,7 @@ const maxError = 8 << 10
 // plain returns an error with the text of err but without its methods: they are called
 // here, where they may panic. Our own errors are kept.
 func plain(err error) error {
-	for _, ours := range []error{ErrCut, ErrCallCancel, errToolTimeout, task.ErrLogFull, task.ErrOutput, env.ErrShutdown} {
+	for _, ours := range []error{ErrCut, ErrCallCancel, errToolTimeout, rules.ErrLogFull, ErrOutput, env.ErrShutdown} {
 		if errors.Is(err, ours) {
 			return fmt.Errorf("%w%s", ours, strings.TrimPrefix(err.Error(), ours.Error()))
 		}

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 
-	"a2a-server/task"
 	"a2a-server/task/engine/internal/env"
 	"a2a-server/task/internal/output"
 	"a2a-server/task/internal/rules"
@@ -61,6 +60,9 @@ type Run struct {
 }
 
 var (
+	// ErrOutput means that a call has reached its output limit.
+	ErrOutput = errors.New("the call has too much output")
+
 	errToolTimeout = tool.ErrTimeLimit
 	// ErrCut ends a run that its process gives up.
 	ErrCut = errors.New("the call was cut off")
@@ -172,7 +174,7 @@ func (r *Run) emit(k output.RunEvent) error {
 		return err
 	}
 	if limit := int64(r.runs.Env.Limits.Output); r.tooMuch == nil && r.output+int64(n) > limit {
-		r.tooMuch = fmt.Errorf("%w: it has published %d bytes, and may publish %d: what was published remains", task.ErrOutput, r.output, limit)
+		r.tooMuch = fmt.Errorf("%w: it has published %d bytes, and may publish %d: what was published remains", ErrOutput, r.output, limit)
 	}
 	if r.tooMuch != nil {
 		return r.tooMuch
@@ -214,7 +216,7 @@ func (r *Run) hand(k output.RunEvent) error {
 	n := len(k.Event.Data)
 	if limit := r.seat.Open.Load(); r.seat.Size.Add(int64(n)) > limit {
 		r.seat.Size.Add(-int64(n))
-		return fmt.Errorf("%w: after %d bytes the log accepts only results", task.ErrLogFull, limit)
+		return fmt.Errorf("%w: after %d bytes the log accepts only results", rules.ErrLogFull, limit)
 	}
 	if r.waiting == nil {
 		r.waiting = make([]output.RunEvent, 0, max(4, r.last))

@@ -13,8 +13,8 @@ import (
 
 	"a2a-server/internal/guard"
 	"a2a-server/store"
-	"a2a-server/task"
 	"a2a-server/task/engine/internal/env"
+	"a2a-server/task/internal/record"
 	"a2a-server/task/internal/rules"
 )
 
@@ -28,7 +28,7 @@ const (
 )
 
 // ErrAgain is the error of work that is to be done again after a pause. It is begun at whole seconds,
-// like all at [task.LookTime], so that rows are read once a second, however many there are.
+// like all at [record.LookTime], so that rows are read once a second, however many there are.
 var ErrAgain = errors.New("it is due again")
 
 // rows is the record of the rows that Run has begun. Only Run calls
@@ -89,7 +89,7 @@ func (r *rows) end(row *store.Due, now time.Time, err error) {
 		f.again = now.Add(min(firstRetry<<min(f.times, 16), maxRetry))
 		if errors.Is(err, rules.ErrNotYet) {
 			f.again = now.Add(firstRetry)
-			if row.Kind == task.DueLook {
+			if row.Kind == record.DueLook {
 				f.again = f.again.Truncate(time.Second)
 			}
 		} else {
@@ -197,7 +197,7 @@ func (w *Work) doDue(ctx context.Context, r *rows) error {
 		}
 		for i := range page {
 			row := &page[i]
-			if row.Kind == task.DueLook && w.Until == 0 {
+			if row.Kind == record.DueLook && w.Until == 0 {
 				r.past = row.Position
 			}
 			if at = row.Position; w.waits(row) || r.skips(row, now) {

@@ -76,6 +76,18 @@ func (e *Env) Rules() *rules.Rules { return e.rules.Load() }
 // SetRules puts other rules into force.
 func (e *Env) SetRules(r *rules.Rules) { e.rules.Store(r) }
 
+// Held returns the moment of the backup from which the store was restored, while it waits for its
+// operator. Zero: it does not wait.
+func (e *Env) Held() time.Time {
+	if Closed(e.resumed) {
+		return time.Time{}
+	}
+	return e.Config.Held
+}
+
+// Resumed returns a channel that is closed while the store does not wait for its operator.
+func (e *Env) Resumed() <-chan struct{} { return e.resumed }
+
 // Accepted calls Config.Accepted.
 func (e *Env) Accepted(ctx context.Context, by auth.Principal) {
 	if e.Config.Accepted != nil {
@@ -110,10 +122,15 @@ func (e *Env) Append(ctx context.Context, b *store.Batch, point string, then fun
 	return store.Receipt{}, fmt.Errorf("wait for the disk: %w; %w", context.Cause(ctx), ErrUncertain)
 }
 
+// Timer returns a channel that is closed after d. stop keeps it from that.
+func (e *Env) Timer(d time.Duration) (over <-chan struct{}, stop func() bool) {
+	ended := make(chan struct{})
+	return ended, e.After(d, func() { close(ended) })
+}
+
 // Pause waits for d. It returns false if the engine ends first.
 func (e *Env) Pause(d time.Duration) bool {
-	over := make(chan struct{})
-	stop := e.After(d, func() { close(over) })
+	over, stop := e.Timer(d)
 	defer stop()
 	return e.Wait(over, e.Ctx.Done()) == 0
 }

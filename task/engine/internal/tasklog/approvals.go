@@ -9,6 +9,7 @@ import (
 	"a2a-server/approval"
 	"a2a-server/store"
 	"a2a-server/task"
+	"a2a-server/task/internal/record"
 )
 
 // ReadApproval decodes the row of an approval.
@@ -28,7 +29,7 @@ func ReadApproval(row *store.Row) (a approval.Approval, err error) {
 
 // Approval returns an approval of a task, or an *[approval.Error] with ReasonUnknown.
 func (r *Reader) Approval(ctx context.Context, scope store.Scope, of store.TaskID, id string) (*approval.Approval, error) {
-	rows, err := r.env.Store.Rows(ctx, scope, store.RowQuery{Kind: task.RowApproval, Task: of, Key: []byte(id)})
+	rows, err := r.env.Store.Rows(ctx, scope, store.RowQuery{Kind: record.KindApproval, Task: of, Key: []byte(id)})
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +47,7 @@ const pendingBytes = 256 << 10
 // false or the engine ends. It reports whether it has read all of them; an approval that is damaged is left
 // out. The log says what cannot be read, and otherwise, the consequence.
 func (r *Reader) EachPending(otherwise string, yield func(store.TaskID, *approval.Approval) bool) (all bool) {
-	q := store.RowQuery{Kind: task.RowApproval, Index: task.IndexPending, Bytes: pendingBytes}
+	q := store.RowQuery{Kind: record.KindApproval, Index: record.IndexPending, Bytes: pendingBytes}
 	for row, err := range store.AllRows(r.env.Ctx, r.env.Store, store.System(), q) {
 		if err != nil {
 			if r.env.Ctx.Err() == nil {

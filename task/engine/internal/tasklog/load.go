@@ -84,7 +84,7 @@ func (r *Reader) Load(ctx context.Context, s store.Scope, id store.TaskID, how R
 			}
 		}
 	}
-	f.Omit(how.NoArtifacts, how.NoHistory)
+	f.View.Omit(how.NoArtifacts, how.NoHistory)
 	first, end := p.Header, p.Header.Seq
 	if how.Exact || how.Last >= max(first.Snapshot, 1) {
 		first.Seq = min(how.Last, end)
@@ -100,7 +100,7 @@ func (r *Reader) Load(ctx context.Context, s store.Scope, id store.TaskID, how R
 			f.Header = first
 		}
 		if how.Keep > 0 {
-			f.Lighten(how.Keep)
+			f.View.Lighten(how.Keep)
 		}
 		if next, _ := p.Next.Seq(); !p.More || how.View && next >= end {
 			return f, f.Header, nil

@@ -6,9 +6,9 @@ import (
 	"sync"
 
 	"a2a-server/store"
-	"a2a-server/task"
 	"a2a-server/task/engine/internal/env"
 	"a2a-server/task/internal/fold"
+	"a2a-server/task/internal/record"
 )
 
 // sessions notices that some task has changed the state of its context. Turns keep the state
@@ -22,7 +22,7 @@ type sessions struct {
 }
 
 func (s *sessions) init(in store.Watcher) {
-	s.wake, s.stop = in.WatchRows(store.System(), task.RowState)
+	s.wake, s.stop = in.WatchRows(store.System(), record.KindState)
 	s.changes = 1 // unread state is older
 }
 
@@ -43,7 +43,7 @@ func (r *Reader) SessionAt() uint64 { return r.sessions.now() }
 // Session reads the state of a context. A new context, which has none, need not be read.
 func (r *Reader) Session(ctx context.Context, owner store.Scope, contextID string) (*fold.Session, error) {
 	at := r.sessions.now() // before it is read
-	q := store.RowQuery{Kind: task.RowState, Context: contextID, Limit: 1000}
+	q := store.RowQuery{Kind: record.KindState, Context: contextID, Limit: 1000}
 	var rows []store.Row
 	for {
 		page, err := r.env.Store.Rows(ctx, owner, q)

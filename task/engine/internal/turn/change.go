@@ -208,7 +208,7 @@ func (ts *Turns) takeOver(ctx context.Context, s store.Scope, f *fold.Fold, in r
 	if d.Settles() {
 		why = scheduler.Settled
 	}
-	run, err := ts.goOn(t, d, why, advance)
+	run, err := ts.goOn(&t.place, d, why, advance)
 	if err != nil {
 		t.cancel(nil)
 		return Landed{}, err
@@ -218,20 +218,9 @@ func (ts *Turns) takeOver(ctx context.Context, s store.Scope, f *fold.Fold, in r
 		if err == nil {
 			ts.Env.At(env.PointWoken)
 		}
-		ts.taken(t, d, run, r, err)
+		t.began(d, run, r, err)
 	})
 	return Landed{r.Last, t}, err
-}
-
-// taken runs a task that a draft has created or taken over, if the draft committed.
-func (ts *Turns) taken(t *Turn, d *rules.Draft, run bool, r store.Receipt, err error) {
-	if err != nil {
-		ts.Scheduler.Release(&t.place, run)
-		return
-	}
-	d.Committed(r)
-	t.measure()
-	ts.started(t, d, run)
 }
 
 // stuckError means that an input could be applied, but the task cannot continue from there.
@@ -246,20 +235,20 @@ func stuck(err error) bool {
 	return is
 }
 
-// goOn advances a draft of a parked task, if there is room to run it. run reports whether t
+// goOn advances a draft of a parked task, if there is room to run it. run reports whether p
 // holds a turn. A task that ends needs no turn.
-func (ts *Turns) goOn(t *Turn, d *rules.Draft, why scheduler.Class, advance bool) (run bool, err error) {
+func (ts *Turns) goOn(p *scheduler.Place, d *rules.Draft, why scheduler.Class, advance bool) (run bool, err error) {
 	if d.Phase() == store.Final {
 		return false, nil
 	}
-	admitted, err := ts.Scheduler.Admit(&t.place, why)
+	admitted, err := ts.Scheduler.Admit(p, why)
 	if err != nil {
 		return false, err
 	}
 	advanced := false
 	defer func() { // the application's code may have ended the goroutine
 		if !advanced {
-			ts.Scheduler.Release(&t.place, admitted)
+			ts.Scheduler.Release(p, admitted)
 		}
 	}()
 	if admitted && advance {
@@ -273,20 +262,4 @@ func (ts *Turns) goOn(t *Turn, d *rules.Draft, why scheduler.Class, advance bool
 	}
 	advanced = true
 	return admitted, nil
-}
-
-// started runs a task that was taken over by a draft that is now durable.
-func (ts *Turns) started(t *Turn, d *rules.Draft, run bool) {
-	ts.Committed(d)
-	switch {
-	case d.Phase() != store.Live:
-		t.rested()
-		ts.Scheduler.Release(&t.place, run)
-	case run:
-		launch := d.Launch()
-		ts.Env.Spawn(func() { t.runFrom(launch) })
-	default:
-		t.cancel(nil)
-		ts.Scheduler.Enqueue(&t.place, t.fold.Header.Fence)
-	}
 }

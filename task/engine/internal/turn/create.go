@@ -7,9 +7,9 @@ import (
 	"slices"
 
 	"a2a-server/store"
-	"a2a-server/task"
 	"a2a-server/task/engine/internal/env"
 	"a2a-server/task/engine/internal/scheduler"
+	"a2a-server/task/internal/record"
 	"a2a-server/task/internal/rules"
 )
 
@@ -38,14 +38,14 @@ func (ts *Turns) create(ctx context.Context, scope store.Scope, n rules.New, m *
 		return Landed{}, store.Disk{}, err
 	}
 	t.take(d.Fold())
-	run, err := ts.goOn(t, d, scheduler.Other, advance)
+	run, err := ts.goOn(&t.place, d, scheduler.Other, advance)
 	if err != nil {
 		t.cancel(nil)
 		return Landed{}, store.Disk{}, err
 	}
 	b := ts.batch(d, scope, nil)
 	if m != nil {
-		b.Rows = append(b.Rows, store.RowChange{Of: scope, Kind: task.RowMessage, Key: m.Hash[:], IfRev: m.Rev, Value: slices.Clone(n.ID[:])})
+		b.Rows = append(b.Rows, store.RowChange{Of: scope, Kind: record.KindMessage, Key: m.Hash[:], IfRev: m.Rev, Value: slices.Clone(n.ID[:])})
 		if draft := b.Holds; m.Holds != nil {
 			b.Holds = func() bool { return m.Holds() && draft() }
 		}
@@ -54,7 +54,7 @@ func (ts *Turns) create(ctx context.Context, scope store.Scope, n rules.New, m *
 	if n.Message.ContextID != "" { // a context id of ours is new, so its context is empty
 		b.Parked = uint32(min(ts.Env.Limits.Parked, math.MaxUint32))
 	}
-	r, err := ts.Env.Append(ctx, b, env.PointCreated, func(r store.Receipt, err error) { ts.taken(t, d, run, r, err) })
+	r, err := ts.Env.Append(ctx, b, env.PointCreated, func(r store.Receipt, err error) { t.began(d, run, r, err) })
 	if err != nil {
 		return Landed{}, store.Disk{}, err
 	}

@@ -9,13 +9,14 @@ import (
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/internal/fold"
+	"a2a-server/task/internal/record"
 	"a2a-server/task/internal/rules"
 )
 
 // spent returns [task.Progress].Spent for an owner.
 func (t *Turn) spent(owner auth.Principal) func(context.Context) (int, error) {
 	return func(ctx context.Context) (tokens int, _ error) {
-		q := store.RowQuery{Kind: task.RowTokens, Index: task.IndexSpent, Prefix: task.SpentPrefix(owner.Tenant, owner.Subject, t.turns.Env.Now()), Limit: 1000}
+		q := store.RowQuery{Kind: record.KindTokens, Index: record.IndexSpent, Prefix: record.SpentPrefix(owner.Tenant, owner.Subject, t.turns.Env.Now()), Limit: 1000}
 		for row, err := range store.AllRows(ctx, t.turns.Env.Store, t.Owner, q) {
 			if err != nil {
 				return 0, fmt.Errorf("read what a caller has spent: %w", err)

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Problems returns the broken invariants of a turn that is about to wait, for tests.
-func (t *Turn) Problems() (problems []string) {
+// problems returns the broken invariants of a turn that is about to wait.
+func (t *Turn) problems() (problems []string) {
 	h := &t.fold.Header
 	if t.place.Fence == 0 || !t.stale && h.Fence != t.place.Fence {
 		problems = append(problems, fmt.Sprintf("its fence is %d, its fold's %d", t.place.Fence, h.Fence))

@@ -16,18 +16,16 @@ const lateTimeout = 30 * time.Second
 // The task, which may have ended, does not change. While the store cannot write, this is
 // retried: the result exists nowhere else.
 func (ts *Turns) late(id store.TaskID, o *rules.RunEnded) {
-	err := ts.Env.Retry(func() error { return ts.lateOnce(id, o) })
-	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		ts.Env.Log.Error().Err(err).Str("task_id", id.String()).Str("call_id", o.Entry.Call).Msg("late result was not recorded")
-	}
-}
-
-func (ts *Turns) lateOnce(id store.TaskID, o *rules.RunEnded) error {
-	ctx, cancel := ts.Env.Within(context.WithoutCancel(ts.Env.Ctx), lateTimeout, context.DeadlineExceeded)
-	defer cancel()
 	in := rules.LateResult{Entry: o.Entry, Result: o.Result, Err: o.Err, Unknown: o.Unknown}
 	if o.Keeps && o.Stop && o.Suspension != nil && !o.Unknown {
 		in.Stop = o.Suspension.State
 	}
-	return ts.Changed(ctx, store.System(), id, in)
+	err := ts.Env.Retry(func() error {
+		ctx, cancel := ts.Env.Within(context.WithoutCancel(ts.Env.Ctx), lateTimeout, context.DeadlineExceeded)
+		defer cancel()
+		return ts.Changed(ctx, store.System(), id, in)
+	})
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		ts.Env.Log.Error().Err(err).Str("task_id", id.String()).Str("call_id", o.Entry.Call).Msg("late result was not recorded")
+	}
 }

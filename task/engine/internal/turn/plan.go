@@ -19,7 +19,7 @@ func (t *Turn) askPlanner() (planned rules.Planned, sound bool) {
 	limit := t.turns.Env.Limits.PlanTimeout
 	ctx, cancel := t.turns.Env.Within(t.ctx, limit, fmt.Errorf("the planner exceeded its limit of %v", limit))
 	defer cancel()
-	s := newSpeech(t)
+	s := newSpeech(t.turns.Env, t.fold, t.Open.Load()-t.Size.Load(), t.turns.WholeText)
 	ask := t.question(ctx, s)
 	var came *rules.Planned // nil: the planner has ended its goroutine
 	over := make(chan struct{})

@@ -7,8 +7,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"a2a-server/task"
 	"a2a-server/task/engine/internal/env"
+	"a2a-server/task/internal/fold"
 	"a2a-server/task/internal/output"
 	"a2a-server/task/internal/rules"
 )
@@ -43,14 +43,11 @@ type speech struct {
 	whole   strings.Builder
 }
 
-func newSpeech(t *Turn) *speech {
-	limits := &t.turns.Env.Limits
+// newSpeech returns the speech about the next step of f, for which the log has room for so many bytes.
+func newSpeech(e *env.Env, f *fold.Fold, open int64, keepWhole bool) *speech {
 	return &speech{
-		env:       t.turns.Env,
-		publisher: t.fold.Publisher(t.turns.Env.Rules().Presenter, limits.Event),
-		artifact:  rules.SaidID(t.fold),
-		window:    limits.Window, open: t.Open.Load() - t.Size.Load(), keepWhole: t.turns.WholeText,
-		ready: make(chan struct{}, 1),
+		env: e, publisher: f.Publisher(e.Rules().Presenter, e.Limits.Event), artifact: rules.SaidID(f),
+		window: e.Limits.Window, open: open, keepWhole: keepWhole, ready: make(chan struct{}, 1),
 	}
 }
 
@@ -74,7 +71,7 @@ func (s *speech) say(text string, again bool) error {
 	case text == "" && (!again || !s.said):
 		return nil
 	case s.open < int64(len(text)):
-		s.over = fmt.Errorf("%w: it has no room for more text of the planner", task.ErrLogFull)
+		s.over = fmt.Errorf("%w: it has no room for more text of the planner", rules.ErrLogFull)
 		return s.over
 	}
 	s.open -= int64(len(text))
@@ -86,12 +83,9 @@ func (s *speech) say(text string, again bool) error {
 	if s.keepWhole {
 		s.whole.WriteString(text)
 	}
-	s.signal()
+	env.Signal(s.ready)
 	return nil
 }
-
-// signal says that there may be text to take.
-func (s *speech) signal() { env.Signal(s.ready) }
 
 // waits reports whether there is text that the turn has not taken.
 func (s *speech) waits() bool {
@@ -114,13 +108,18 @@ func (s *speech) take() (text string, first, some bool) {
 	text, first = string(s.text[:n]), s.replace || !s.took
 	s.text, s.replace, s.took = s.text[n:], false, true
 	if len(s.text) > 0 {
-		s.signal()
+		env.Signal(s.ready)
 	}
+	s.makeRoom()
+	return text, first, true
+}
+
+// makeRoom wakes a planner that waits for room. s.mu must be held.
+func (s *speech) makeRoom() {
 	if s.room != nil {
 		close(s.room)
 		s.room = nil
 	}
-	return text, first, true
 }
 
 // chunks returns text as the events of chunks, which are halved until each fits into an event: some
@@ -176,8 +175,5 @@ func (s *speech) end(why error) {
 	if s.over == nil {
 		s.over = why
 	}
-	if s.room != nil {
-		close(s.room)
-		s.room = nil
-	}
+	s.makeRoom()
 }

@@ -176,7 +176,7 @@ func (t *Turn) commit(d *rules.Draft, snapshot *store.Snapshot) stepped {
 		t.rested()
 		return steppedOver
 	}
-	t.fold.Lighten(tasklog.MaxTurnView)
+	t.fold.View.Lighten(tasklog.MaxTurnView)
 	t.launch(d.Launch())
 	return steppedOn
 }
@@ -219,4 +219,20 @@ func (t *Turn) awaitOperator() bool {
 		}
 	}
 	return false
+}
+
+// joinAgain reads the state of the context again if some context has changed. Nothing of
+// the turn may be in flight but chunks.
+func (t *Turn) joinAgain() error {
+	if t.fold.Session().At == t.turns.Reader.SessionAt() {
+		return nil
+	}
+	return t.turns.Env.Retry(func() error { return t.turns.Reader.Join(t.turns.Env.Ctx, t.Owner, t.fold) })
+}
+
+// contextFull reports whether the store has refused the state that calls have set in their
+// context: together with the state set by other tasks since it was read, it is too much.
+func contextFull(err error) bool {
+	_, full := errors.AsType[*store.ContextRowsError](err)
+	return full
 }

@@ -112,7 +112,7 @@ func (t *Turn) Context() context.Context { return t.ctx }
 func (t *Turn) at(ctx context.Context) rules.At {
 	at := t.turns.at(ctx, t.Owner)
 	if t.asks {
-		at.Grants = nil
+		at.Grants = rules.Grants{}
 	}
 	if len(t.runs) > 0 {
 		at.Running = func(call string) bool { return t.running(call) != nil }
@@ -134,6 +134,29 @@ func (t *Turn) measure() {
 	}
 	t.Size.Store(size)
 	t.Open.Store(int64(t.turns.Env.Limits.OpenRoom(t.fold.Busy())))
+}
+
+// began runs the turn of a task that a draft has created or taken over, if the draft committed. run reports
+// whether the turn has a place.
+func (t *Turn) began(d *rules.Draft, run bool, r store.Receipt, err error) {
+	if err != nil {
+		t.turns.Scheduler.Release(&t.place, run)
+		return
+	}
+	d.Committed(r)
+	t.measure()
+	t.turns.Committed(d)
+	switch {
+	case d.Phase() != store.Live:
+		t.rested()
+		t.turns.Scheduler.Release(&t.place, run)
+	case run:
+		launch := d.Launch()
+		t.turns.Env.Spawn(func() { t.runFrom(launch) })
+	default:
+		t.cancel(nil)
+		t.turns.Scheduler.Enqueue(&t.place, t.fold.Header.Fence)
+	}
 }
 
 // runQueued runs the turn of a task that is live on disk and belongs to this
@@ -231,7 +254,7 @@ func (t *Turn) loop() {
 	}
 	for {
 		if t.turns.Check != nil {
-			t.turns.Check(t)
+			t.turns.Check(t.Task, t.problems())
 		}
 		switch t.turns.Env.Wait(t.Wake, t.durable(), t.ctx.Done()) {
 		case 0:
@@ -296,7 +319,7 @@ func (t *Turn) publish(chunks []output.RunEvent, keeping []*call.Checkpoint) boo
 		b.Events[i] = chunks[i].Event
 	}
 	t.fold.Publish(chunks)
-	t.fold.Lighten(tasklog.MaxTurnView)
+	t.fold.View.Lighten(tasklog.MaxTurnView)
 	c := t.turns.Env.Store.Append(t.turns.Env.Ctx, b)
 	t.turns.Env.At(env.PointChunks)
 	t.inflight = append(t.inflight, c)

@@ -35,9 +35,9 @@ type Turns struct {
 	Calls     *call.Runs
 	Scheduler *scheduler.Scheduler
 
-	// Check, if set, is called with each turn that is about to wait, for tests. It is to be set
-	// before the first turn.
-	Check func(*Turn)
+	// Check, if set, is called for each turn that is about to wait, with the invariants that it breaks, for
+	// tests. It is to be set before the first turn.
+	Check func(id store.TaskID, problems []string)
 
 	Config
 	large chan struct{} // holds a token unless a turn has read back a large task
@@ -75,7 +75,7 @@ func (ts *Turns) running(id store.TaskID) *Turn {
 
 // at returns the time and environment for the rules, without those of a turn. ctx is for the code that they call.
 func (ts *Turns) at(ctx context.Context, owner store.Scope) rules.At {
-	return rules.At{Ctx: ctx, Now: ts.Env.Now(), Held: ts.Env.Held(), Current: ts.Env.Current, Grants: &rules.Grants{Owner: owner, Store: ts.Env.Store}}
+	return rules.At{Ctx: ctx, Now: ts.Env.Now(), Held: ts.Env.Held(), Current: ts.Env.Current, Grants: rules.Grants{Owner: owner, Store: ts.Env.Store}}
 }
 
 // batch returns the batch of a draft, which is written only while the draft holds.

@@ -1,4 +1,4 @@
-package task_test
+package record_test
 
 import (
 	"encoding/json"
@@ -13,6 +13,7 @@ import (
 	"a2a-server/internal/golden"
 	"a2a-server/store"
 	"a2a-server/task"
+	"a2a-server/task/internal/record"
 )
 
 // rowOf returns the row that a change puts.
@@ -29,8 +30,8 @@ func TestGoldenRows(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 21, 10, 0, 0, 123e6, time.UTC)
 	now := store.MillisOf(at)
-	webhook := task.Webhook{V: task.RowVersion, ID: "w1", N: 3, Scheme: "Bearer", Version: "1.0", Start: 7, By: auth.Principal{Tenant: "acme", Subject: "alice"}, Set: at}
-	secrets := task.WebhookSecrets{URL: "https://a.example/hook?sig=1", Token: "t", Credentials: "c"}
+	webhook := record.Webhook{V: record.Version, ID: "w1", N: 3, Scheme: "Bearer", Version: "1.0", Start: 7, By: auth.Principal{Tenant: "acme", Subject: "alice"}, Set: at}
+	secrets := record.WebhookSecrets{URL: "https://a.example/hook?sig=1", Token: "t", Credentials: "c"}
 	plain := func(b, _ []byte) ([]byte, error) { return b, nil }
 	if err := webhook.Seal(store.TaskID{1}, secrets, plain); err != nil {
 		t.Fatal(err)
@@ -39,21 +40,21 @@ func TestGoldenRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	failed := task.Attempts{Tries: 1, Since: now, Next: now + 1, Error: "status"}
-	cursor := task.PushCursor{Seq: 7, Epoch: 2, Attempts: failed, Dead: true}
-	notification := task.Notification{V: task.RowVersion, Approval: "t.a1", Event: task.NotifyAsked, Route: "ops", At: now, Attempts: failed, Failed: now + 2}
-	sweep := task.Sweep{V: task.RowVersion, N: 2, Denials: "d", Begun: at, Done: at}
-	restoration := task.Restoration{V: task.RowVersion, ID: "r1", Moment: at, Resumed: at}
+	failed := record.Attempts{Tries: 1, Since: now, Next: now + 1, Error: "status"}
+	cursor := record.PushCursor{Seq: 7, Epoch: 2, Attempts: failed, Dead: true}
+	notification := record.Notification{V: record.Version, Approval: "t.a1", Event: task.NotifyAsked, Route: "ops", At: now, Attempts: failed, Failed: now + 2}
+	sweep := record.Sweep{V: record.Version, N: 2, Denials: "d", Begun: at, Done: at}
+	restoration := record.Restoration{V: record.Version, ID: "r1", Moment: at, Resumed: at}
 	for name, tc := range map[string]struct {
 		row  *store.Row
 		want any
 		read func(row *store.Row) (any, error)
 	}{
-		"webhook":      {&store.Row{Value: value}, webhook, func(row *store.Row) (any, error) { return task.ParseWebhook(row) }},
-		"cursor":       {rowOf(cursor.Row([]byte("k"), 0)), cursor, func(row *store.Row) (any, error) { return task.ParsePushCursor(row) }},
-		"notification": {rowOf(notification.Row(0)), notification, func(row *store.Row) (any, error) { return task.ParseNotification(row) }},
-		"sweep":        {rowOf(sweep.Row(0)), sweep, func(row *store.Row) (any, error) { return task.ParseSweep(row) }},
-		"restoration":  {rowOf(restoration.Row(0)), restoration, func(row *store.Row) (any, error) { return task.ParseRestoration(row) }},
+		"webhook":      {&store.Row{Value: value}, webhook, func(row *store.Row) (any, error) { return record.ParseWebhook(row) }},
+		"cursor":       {rowOf(cursor.Row([]byte("k"), 0)), cursor, func(row *store.Row) (any, error) { return record.ParsePushCursor(row) }},
+		"notification": {rowOf(notification.Row(0)), notification, func(row *store.Row) (any, error) { return record.ParseNotification(row) }},
+		"sweep":        {rowOf(sweep.Row(0)), sweep, func(row *store.Row) (any, error) { return record.ParseSweep(row) }},
+		"restoration":  {rowOf(restoration.Row(0)), restoration, func(row *store.Row) (any, error) { return record.ParseRestoration(row) }},
 	} {
 		kept := golden.File(t, filepath.Join("testdata", name+".json"), string(tc.row.Value)+"\n")
 		tc.row.Value = []byte(kept)

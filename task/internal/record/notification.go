@@ -1,10 +1,9 @@
-package task
+package record
 
 import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"slices"
 
 	"a2a-server/store"
 )
@@ -12,9 +11,9 @@ import (
 // A notification is a row of the task whose approval it is about. The batch that asks or
 // resolves the approval puts it; from then on, package task/notify alone changes it, in asides.
 const (
-	// RowNotify is a message that a route has to send, or has failed to send. Key:
+	// KindNotify is a message that a route has to send, or has failed to send. Key:
 	// [NotificationKey]; value: the JSON of a [Notification].
-	RowNotify = "notify"
+	KindNotify = "notify"
 	// IndexNew has the notifications of a route that were never tried, IndexRetry those to be
 	// tried again: see [RoutePrefix]. IndexFailed has those that were given up, the oldest
 	// first.
@@ -22,46 +21,17 @@ const (
 	IndexRetry  = "retry"
 	IndexFailed = "failed"
 
-	// RowMailbox is the verified mail address of the task's requester, if there was a route
+	// KindMailbox is the verified mail address of the task's requester, if there was a route
 	// for requesters when the task began. Key: [MailboxKey]; value: the address. Only
 	// package task/notify reads it.
-	RowMailbox = "notify.mailbox"
-	MailboxKey = "requester"
-)
-
-// Route says which approvals are announced under a name. Package task/notify sends its messages.
-type Route struct {
-	Name     string // as in approval.Terms.Notify
-	All      bool   // also of approvals whose terms do not name the route
-	Asked    bool   // new approvals
-	Resolved bool   // approvals that have ended
-	// Reminded and Escalated are approvals that are pending for a while. Requesters, who cannot
-	// hurry a decision, are not told.
-	Reminded, Escalated bool
-	// Requester sends to the requester of the task alone, if their mail address is known: see
-	// [RowMailbox].
-	Requester bool
-}
-
-// Takes reports whether a route announces an event of an approval whose terms have these names.
-func (r *Route) Takes(event string, names []string) bool {
-	takes := event == NotifyAsked && r.Asked || event == NotifyResolved && r.Resolved ||
-		!r.Requester && (event == NotifyReminded && r.Reminded || event == NotifyEscalated && r.Escalated)
-	return takes && (r.All || slices.Contains(names, r.Name))
-}
-
-// The events of a [Notification].
-const (
-	NotifyAsked     = "asked"
-	NotifyReminded  = "reminded"
-	NotifyEscalated = "escalated"
-	NotifyResolved  = "resolved"
+	KindMailbox = "notify.mailbox"
+	MailboxKey  = "requester"
 )
 
 // Notification is a message of a route about an approval. Its text is made from the approval
 // when it is sent.
 type Notification struct {
-	V        int          `json:"v"` // RowVersion
+	V        int          `json:"v"` // Version
 	Approval string       `json:"approval"`
 	Event    string       `json:"event"`
 	Route    string       `json:"route"`
@@ -90,7 +60,7 @@ func RoutePrefix(route string) []byte {
 
 // Row returns the change that puts n.
 func (n *Notification) Row(ifRev uint64) (store.RowChange, error) {
-	row, err := EncodeRow(RowNotify, NotificationKey(n.Approval, n.Event, n.Route), ifRev, n)
+	row, err := Encode(KindNotify, NotificationKey(n.Approval, n.Event, n.Route), ifRev, n)
 	if err != nil {
 		return row, err
 	}

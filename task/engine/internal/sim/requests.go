@@ -179,7 +179,7 @@ func (w *world) refused(ctx context.Context, what string, err error) {
 		w.coverage.Count("refused: state")
 	case errors.As(err, &invalid):
 		w.coverage.Count("refused: invalid")
-	case errors.Is(err, engine.ErrUnavailable) && w.model.everRestored:
+	case errors.Is(err, store.ErrUnavailable) && w.model.everRestored:
 		w.coverage.Count("refused: a restored store")
 	default:
 		w.s.Fail("a request is refused for a reason that is told", "%s: %v", what, err)

@@ -13,8 +13,8 @@ import (
 	"a2a-server/approval"
 	"a2a-server/auth"
 	"a2a-server/store"
-	"a2a-server/task"
 	"a2a-server/task/engine"
+	"a2a-server/task/internal/record"
 )
 
 // gateSet is what the gates of a server demand. The engine gets a policy made of it, and the model reads
@@ -332,7 +332,7 @@ func mayEnter(m *model, t *modelTask, c *modelCall, p *Process, first bool) {
 func grantRows(m *model, b *store.Batch) {
 	for i := range b.Rows {
 		row := &b.Rows[i]
-		if row.Kind != task.RowGrant {
+		if row.Kind != record.KindGrant {
 			continue
 		}
 		if row.Delete {
@@ -379,7 +379,7 @@ func grantMade(m *model, g *modelGrant) {
 
 // usesGrants reports whether a commit depends on grants, which other tasks use and people revoke.
 func usesGrants(b *store.Batch) bool {
-	return len(b.Needs) > 0 || slices.ContainsFunc(b.Rows, func(row store.RowChange) bool { return row.Kind == task.RowGrant })
+	return len(b.Needs) > 0 || slices.ContainsFunc(b.Rows, func(row store.RowChange) bool { return row.Kind == record.KindGrant })
 }
 
 // byGrant checks the grant that lets a call start: it was made of an equal call.

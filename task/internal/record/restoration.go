@@ -1,4 +1,4 @@
-package task
+package record
 
 import (
 	"encoding/json"
@@ -11,10 +11,10 @@ import (
 // A store that was restored from a backup knows it by two kinds of rows, which are written before
 // any server opens it.
 const (
-	// RowRestored is the mark of the store: while it says so, the store waits for its operator.
+	// KindRestored is the mark of the store: while it says so, the store waits for its operator.
 	// It is in the scope [RestorationOwner], and stays when the wait is over. Value: the JSON of
 	// a [Restoration].
-	RowRestored = "restored"
+	KindRestored = "restored"
 	// DueRestored has a task that was open at the moment of the backup, and was not brought up to
 	// date yet. Time: 1, before all other due rows; key: the id of the restoration; payload: its
 	// JSON.
@@ -23,7 +23,7 @@ const (
 
 // Restoration is the restoration of a store from a backup.
 type Restoration struct {
-	V      int       `json:"v"`      // RowVersion
+	V      int       `json:"v"`      // Version
 	ID     string    `json:"id"`     // random: no other restoration has it
 	Moment time.Time `json:"moment"` // of the backup
 
@@ -38,7 +38,7 @@ func RestorationOwner() store.Scope { return store.Owner("", "\xfftask/engine") 
 
 // Row returns the change that puts the mark.
 func (r *Restoration) Row(ifRev uint64) (store.RowChange, error) {
-	return EncodeRow(RowRestored, []byte(restorationKey), ifRev, r)
+	return Encode(KindRestored, []byte(restorationKey), ifRev, r)
 }
 
 // Due returns the change that says that a task is to be brought up to date.

@@ -1,4 +1,4 @@
-package task
+package record
 
 import (
 	"time"
@@ -6,14 +6,14 @@ import (
 	"a2a-server/store"
 )
 
-// RowSweep is the newest [Sweep] of the store, in the scope [RestorationOwner]. Value: its JSON.
-const RowSweep = "sweep"
+// KindSweep is the newest [Sweep] of the store, in the scope [RestorationOwner]. Value: its JSON.
+const KindSweep = "sweep"
 
 // A Sweep ends the pending approvals of calls that the policy denies, after the gates that deny have
 // changed. It is written before the first approval ends, so that a sweep that a crash interrupts is
 // done again.
 type Sweep struct {
-	V       int       `json:"v"`             // RowVersion
+	V       int       `json:"v"`             // Version
 	N       uint64    `json:"n"`             // from 1
 	Denials string    `json:"denials"`       // of the policy, see [approval.Policy.Denials]
 	Begun   time.Time `json:"begun"`         //
@@ -22,7 +22,7 @@ type Sweep struct {
 
 // Row returns the change that puts the sweep.
 func (s *Sweep) Row(ifRev uint64) (store.RowChange, error) {
-	return EncodeRow(RowSweep, []byte("policy"), ifRev, s)
+	return Encode(KindSweep, []byte("policy"), ifRev, s)
 }
 
 // ParseSweep returns the sweep in a row.

@@ -14,6 +14,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -88,7 +89,7 @@ type Outbox struct {
 	taken   map[string]int     // workers of shares
 	waiting map[string][]Share // of lanes that wait for a worker
 	wakes   uint64             // how often rows have changed
-	stats   map[string]*Stats
+	stats   map[string]Stats
 }
 
 // rest is the rest of a lane.
@@ -108,7 +109,7 @@ func New(c Config) *Outbox {
 	}
 	return &Outbox{
 		Config: c, Runner: host.Runner{Host: c.Host}, changed: make(chan struct{}, 1), busy: map[string]bool{}, rests: map[string]rest{},
-		taken: map[string]int{}, waiting: map[string][]Share{}, stats: map[string]*Stats{},
+		taken: map[string]int{}, waiting: map[string][]Share{}, stats: map[string]Stats{},
 	}
 }
 
@@ -120,25 +121,30 @@ type Stats struct {
 	Failed  uint64 // messages, or webhooks, that were given up
 }
 
-// Count adds to the counts of a route.
-func (o *Outbox) Count(route string, add func(*Stats)) {
+// Count adds to the counts of a route, and returns them.
+func (o *Outbox) Count(route string, add Stats) Stats {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.stats[route] == nil {
-		o.stats[route] = &Stats{Route: route}
+	s := o.stats[route]
+	s = Stats{route, s.Sent + add.Sent, s.Refused + add.Refused, s.Failed + add.Failed}
+	o.stats[route] = s
+	return s
+}
+
+// CountRefused counts an attempt that failed, and whether it was the last.
+func (o *Outbox) CountRefused(route string, last bool) {
+	add := Stats{Refused: 1}
+	if last {
+		add.Failed = 1
 	}
-	add(o.stats[route])
+	o.Count(route, add)
 }
 
 // Stats returns the counts so far, by the names of the routes.
-func (o *Outbox) Stats() (all []Stats) {
+func (o *Outbox) Stats() []Stats {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for _, s := range o.stats {
-		all = append(all, *s)
-	}
-	slices.SortFunc(all, func(a, b Stats) int { return cmp.Compare(a.Route, b.Route) })
-	return all
+	return slices.SortedFunc(maps.Values(o.stats), func(a, b Stats) int { return cmp.Compare(a.Route, b.Route) })
 }
 
 // Workers returns how many lanes have a worker.

@@ -8,14 +8,14 @@ import (
 	"testing"
 
 	"a2a-server/store"
-	"a2a-server/task"
+	"a2a-server/task/internal/record"
 )
 
 // hook sets a webhook with a number, whose first event is after start.
 func (t *story) hook(n, start uint64) {
 	url := fmt.Sprint("https://a.example/", n)
-	w := task.Webhook{V: task.RowVersion, ID: "a", N: n, Version: "1.0", Start: start}
-	err := w.Seal(storyTask, task.WebhookSecrets{URL: url}, plain{}.Seal)
+	w := record.Webhook{V: record.Version, ID: "a", N: n, Version: "1.0", Start: start}
+	err := w.Seal(storyTask, record.WebhookSecrets{URL: url}, plain{}.Seal)
 	set, failed := json.Marshal(&w)
 	if err = errors.Join(err, failed); err != nil {
 		panic(err)
@@ -23,16 +23,16 @@ func (t *story) hook(n, start uint64) {
 	b := &store.Batch{
 		Scope: store.System(), Task: storyTask, Rev: new(t.rev),
 		Events: []store.Event{{Kind: "push.set.v1", Time: 1, Data: fmt.Appendf(nil, `{"id":"a","n":%d}`, n)}},
-		Rows:   []store.RowChange{{Kind: task.RowPush, Key: []byte("a"), IfRev: store.Any, Value: set}, t.cursorRow(n, task.PushCursor{Seq: start, Epoch: t.h.Epoch()})},
+		Rows:   []store.RowChange{{Kind: record.KindPush, Key: []byte("a"), IfRev: store.Any, Value: set}, t.cursorRow(n, record.PushCursor{Seq: start, Epoch: t.h.Epoch()})},
 	}
 	if n > 1 {
-		b.Rows = append(b.Rows, store.RowChange{Kind: task.RowPushCursor, Key: task.PushKey("a", n-1), IfRev: store.Any, Delete: true})
+		b.Rows = append(b.Rows, store.RowChange{Kind: record.KindPushCursor, Key: record.PushKey("a", n-1), IfRev: store.Any, Delete: true})
 	}
 	t.write(b)
 }
 
-func (t *story) cursorRow(n uint64, c task.PushCursor) store.RowChange {
-	row, err := c.Row(task.PushKey("a", n), store.Any)
+func (t *story) cursorRow(n uint64, c record.PushCursor) store.RowChange {
+	row, err := c.Row(record.PushKey("a", n), store.Any)
 	if err != nil {
 		panic(err)
 	}
@@ -51,19 +51,19 @@ func (t *story) write(b *store.Batch) {
 func (t *story) unhook(left bool) {
 	b := &store.Batch{Scope: store.System(), Task: storyTask, Rev: new(t.rev), Events: []store.Event{{Kind: "push.deleted.v1", Time: 1, Data: []byte(`{"id":"a"}`)}}}
 	if !left {
-		b.Rows = append(b.Rows, store.RowChange{Kind: task.RowPush, Key: []byte("a"), IfRev: store.Any, Delete: true})
+		b.Rows = append(b.Rows, store.RowChange{Kind: record.KindPush, Key: []byte("a"), IfRev: store.Any, Delete: true})
 	}
 	t.write(b)
 }
 
 // records writes how far the webhook has been told.
 func (t *story) records(n, seq, epoch uint64) {
-	t.write(&store.Batch{Scope: store.System(), Task: storyTask, Rows: []store.RowChange{t.cursorRow(n, task.PushCursor{Seq: seq, Epoch: epoch})}})
+	t.write(&store.Batch{Scope: store.System(), Task: storyTask, Rows: []store.RowChange{t.cursorRow(n, record.PushCursor{Seq: seq, Epoch: epoch})}})
 }
 
 // looks has the routine that runs read the webhook.
 func (t *story) looks(n uint64) {
-	t.m.saw(storyTask, &task.Webhook{ID: "a", N: n, URL: fmt.Sprint("https://a.example/", n)})
+	t.m.saw(storyTask, &record.Webhook{ID: "a", N: n, URL: fmt.Sprint("https://a.example/", n)})
 }
 
 // tells has the webhook be told of an event, which it accepts.
@@ -160,7 +160,7 @@ func TestHooksAtTheEnd(t *testing.T) {
 	ready := newStory()
 	defer ready.s.Close()
 	ready.begin("once_plain")
-	ready.write(&store.Batch{Scope: store.System(), Task: storyTask, Rows: []store.RowChange{task.ReadyRow(task.PushKey("a", 1), store.Any, 1)}})
+	ready.write(&store.Batch{Scope: store.System(), Task: storyTask, Rows: []store.RowChange{record.Ready(record.PushKey("a", 1), store.Any, 1)}})
 	ready.finishHooks()
 	ready.breaks(t, "no webhook is ready forever")
 }

@@ -10,7 +10,7 @@ import (
 	"a2a-server/approval"
 	"a2a-server/auth"
 	"a2a-server/store"
-	"a2a-server/task"
+	"a2a-server/task/internal/record"
 )
 
 type modelApproval struct {
@@ -193,12 +193,12 @@ func (m *model) rows(t *modelTask, b *store.Batch) {
 			m.fail(t, "rows can be read", "%v", err)
 			return
 		}
-		want := []string{task.IndexSettled, task.IndexTool, task.IndexDigest}
+		want := []string{record.IndexSettled, record.IndexTool, record.IndexDigest}
 		if a.State == approval.Pending {
-			want = []string{task.IndexPending, task.IndexOwn, task.IndexDeadline, task.IndexDeadline, task.IndexEqual}
+			want = []string{record.IndexPending, record.IndexOwn, record.IndexDeadline, record.IndexDeadline, record.IndexEqual}
 		}
 		if a.Hides() {
-			want = append(want, task.IndexHides)
+			want = append(want, record.IndexHides)
 		}
 		var in []string
 		for _, key := range row.Index {

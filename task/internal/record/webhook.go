@@ -1,4 +1,4 @@
-package task
+package record
 
 import (
 	"encoding/binary"
@@ -15,17 +15,17 @@ import (
 // A webhook of a task is three rows. The log, and so the fold, knows only its id: a task
 // without webhooks writes and reads nothing for them.
 const (
-	// RowPush has the owner's settings. Key: its id; value: the JSON of a [Webhook].
-	RowPush = "push"
-	// RowPushCursor says how far it has been notified. Key: [PushKey]; value: the JSON of
+	// KindPush has the owner's settings. Key: its id; value: the JSON of a [Webhook].
+	KindPush = "push"
+	// KindPushCursor says how far it has been notified. Key: [PushKey]; value: the JSON of
 	// a [PushCursor]. It is put together with the webhook; from then on, package task/push
 	// alone writes it, in asides.
-	RowPushCursor = "push.cursor"
-	// RowPushReady says that the webhook has to be looked at, and when. Key: [PushKey];
+	KindPushCursor = "push.cursor"
+	// KindPushReady says that the webhook has to be looked at, and when. Key: [PushKey];
 	// value, and key in IndexReady: [readyKey]. It is put in each batch that may have
 	// something for the webhook, and package task/push removes it.
-	RowPushReady = "push.ready"
-	IndexReady   = "ready"
+	KindPushReady = "push.ready"
+	IndexReady    = "ready"
 )
 
 // PushKey returns the key of the rows of a webhook that package task/push reads: its id and
@@ -53,16 +53,16 @@ func ParseReadyKey(key []byte) (at store.Millis, ok bool) {
 	return store.Millis(binary.BigEndian.Uint64(key)), true
 }
 
-// ReadyRow returns the change that makes a webhook be looked at from a time on.
-func ReadyRow(key []byte, ifRev uint64, at store.Millis) store.RowChange {
+// Ready returns the change that makes a webhook be looked at from a time on.
+func Ready(key []byte, ifRev uint64, at store.Millis) store.RowChange {
 	ready := readyKey(at)
-	return store.RowChange{Kind: RowPushReady, Key: key, IfRev: ifRev, Value: ready, Index: []store.IndexKey{{Index: IndexReady, Key: ready}}}
+	return store.RowChange{Kind: KindPushReady, Key: key, IfRev: ifRev, Value: ready, Index: []store.IndexKey{{Index: IndexReady, Key: ready}}}
 }
 
 // Webhook is the stored form of a webhook. It is never changed: a webhook that is set again
 // gets another number, and its own rows.
 type Webhook struct {
-	V       int            `json:"v"` // RowVersion
+	V       int            `json:"v"` // Version
 	ID      string         `json:"id"`
 	N       uint64         `json:"n"`                // counts the webhooks set in the task, from 1
 	URL     string         `json:"url"`              // scheme and host
@@ -120,8 +120,8 @@ func ParseWebhook(row *store.Row) (w Webhook, err error) {
 	return w, err
 }
 
-// RowVersion is the V of rows.
-const RowVersion = 1
+// Version is the V of rows.
+const Version = 1
 
 // parseRow decodes the JSON in a row into v, which has its version; nil: it has none.
 func parseRow(row *store.Row, name string, v any, version *int) error {
@@ -131,14 +131,14 @@ func parseRow(row *store.Row, name string, v any, version *int) error {
 	if err := json.Unmarshal(row.Value, v); err != nil {
 		return fmt.Errorf("%w: %s: %w", store.ErrDataLoss, name, err)
 	}
-	if version != nil && *version != RowVersion {
-		return fmt.Errorf("%w: %s has version %d, and this program reads version %d", store.ErrDataLoss, name, *version, RowVersion)
+	if version != nil && *version != Version {
+		return fmt.Errorf("%w: %s has version %d, and this program reads version %d", store.ErrDataLoss, name, *version, Version)
 	}
 	return nil
 }
 
-// EncodeRow returns the change that puts a row with the JSON of v.
-func EncodeRow(kind string, key []byte, ifRev uint64, v any) (store.RowChange, error) {
+// Encode returns the change that puts a row with the JSON of v.
+func Encode(kind string, key []byte, ifRev uint64, v any) (store.RowChange, error) {
 	value, err := json.Marshal(v)
 	if err != nil {
 		return store.RowChange{}, fmt.Errorf("encode a row of kind %s: %w", kind, err)
@@ -170,7 +170,7 @@ func ParsePushCursor(row *store.Row) (c PushCursor, err error) {
 
 // Row returns the change that puts c.
 func (c *PushCursor) Row(key []byte, ifRev uint64) (store.RowChange, error) {
-	return EncodeRow(RowPushCursor, key, ifRev, c)
+	return Encode(KindPushCursor, key, ifRev, c)
 }
 
 // Pushable reports whether webhooks are notified of an event: the task itself, each of its

@@ -11,6 +11,7 @@ import (
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/engine"
+	"a2a-server/task/internal/record"
 )
 
 // Limits of the state of a context.
@@ -205,7 +206,7 @@ func (m *model) stateRows(t *modelTask, b *store.Batch) {
 		want[w.key] = w.value
 	}
 	for i := range b.Rows {
-		if r := &b.Rows[i]; r.Kind == task.RowState {
+		if r := &b.Rows[i]; r.Kind == record.KindState {
 			got[string(r.Key)] = string(canonical(r.Value))
 		}
 	}
@@ -257,7 +258,7 @@ func (m *model) checkState(d *Disk) {
 
 // wantState checks the rows of a context.
 func (m *model) wantState(h store.Handle, c *modelContext, want map[string]string) {
-	page, err := h.Rows(context.Background(), engine.ScopeFor(c.owner, auth.Read), store.RowQuery{Kind: task.RowState, Context: c.id, Limit: maxStateKeys})
+	page, err := h.Rows(context.Background(), engine.ScopeFor(c.owner, auth.Read), store.RowQuery{Kind: record.KindState, Context: c.id, Limit: maxStateKeys})
 	got := map[string]string{}
 	for i := range page.Rows {
 		got[string(page.Rows[i].Key)] = string(canonical(page.Rows[i].Value))

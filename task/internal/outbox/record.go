@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"a2a-server/store"
-	"a2a-server/task"
+	"a2a-server/task/internal/record"
 )
 
 // Mine reports whether this instance may send for a lane whose row has an epoch: its own, or that
@@ -52,7 +52,7 @@ type Backoff struct {
 }
 
 // Fail records a failure in a, and reports whether that was the last attempt.
-func (b *Backoff) Fail(a *task.Attempts, f Failure, now time.Time) (over bool) {
+func (b *Backoff) Fail(a *record.Attempts, f Failure, now time.Time) (over bool) {
 	at := store.MillisOf(now)
 	if a.Tries++; a.Tries == 1 || a.Since > at {
 		a.Since = at

@@ -15,7 +15,7 @@ import (
 
 	"a2a-server/internal/crashpoint"
 	"a2a-server/task/engine"
-	"a2a-server/task/engine/sim"
+	"a2a-server/task/engine/internal/sim"
 )
 
 var (
@@ -28,7 +28,7 @@ var (
 // points returns the points at which the code calls its hooks. A server dies at each of them.
 func points(t *testing.T) (all []string) {
 	t.Helper()
-	for _, dir := range []string{"../internal/env", "../../push"} {
+	for _, dir := range []string{"../env", "../../../push"} {
 		in, err := crashpoint.In(dir)
 		if err != nil {
 			t.Fatal(err)
@@ -133,7 +133,7 @@ func keep(t *testing.T, seed uint64, how *sim.Failure, tape sim.Tape) {
 	if err := os.WriteFile(file, fmt.Appendf(nil, "# %q\n%s\n", how, tape), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("task/engine/sim/%s has its choices: commit it with what mends it", file)
+	t.Logf("task/engine/internal/sim/%s has its choices: commit it with what mends it", file)
 }
 
 // TestKept plays the choices of all failures that were ever found.

@@ -15,6 +15,8 @@ import (
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/engine"
+	"a2a-server/task/internal/record"
+	"a2a-server/task/internal/rules"
 )
 
 // model is the state in the log, read independently of the engine: commit by commit, and each
@@ -151,7 +153,7 @@ func (m *model) committed(c Committed) {
 	if b.Task.IsZero() {
 		if c.Err == nil {
 			grantRows(m, b)
-			if slices.ContainsFunc(b.Rows, func(row store.RowChange) bool { return row.Kind == task.RowRestored }) {
+			if slices.ContainsFunc(b.Rows, func(row store.RowChange) bool { return row.Kind == record.KindRestored }) {
 				m.held = false // only an operator writes it
 			}
 		}
@@ -237,7 +239,7 @@ func (m *model) numbers(t *modelTask, b *store.Batch, r store.Receipt) {
 }
 
 // moves are the lines of the state table.
-var moves = task.Moves()
+var moves = rules.Moves()
 
 func (m *model) public(t *modelTask, e *store.Event) {
 	if e.Pub != t.pub+1 {
@@ -268,7 +270,7 @@ func (m *model) public(t *modelTask, e *store.Event) {
 	if e.Kind == "task" {
 		state = u.Task.Status.State
 	}
-	if !slices.ContainsFunc(moves, func(m task.Move) bool { return m.From == t.state && m.To == state }) {
+	if !slices.ContainsFunc(moves, func(m rules.Move) bool { return m.From == t.state && m.To == state }) {
 		m.fail(t, "the table of states", "event %d goes from %q to %q", e.Seq, t.state, state)
 	}
 	t.state = state

@@ -1,4 +1,6 @@
-package task
+// Package record has what tasks keep in the store beside their logs: rows and due rows, with their kinds,
+// keys, indexes and values. All of it is on disk.
+package record
 
 import (
 	"crypto/sha256"
@@ -11,7 +13,7 @@ import (
 
 // Names of a task's rows and due rows. They are on disk.
 const (
-	RowApproval = "approval" // key: id of the approval; value: its JSON
+	KindApproval = "approval" // key: id of the approval; value: its JSON
 	// IndexPending has the pending approvals of a tenant, the oldest first, and IndexOwn those of an
 	// owner. IndexDeadline has those of tenants and of owners, the least time left first.
 	IndexPending  = "pending"
@@ -27,23 +29,23 @@ const (
 	IndexTool    = "tool"
 	IndexDigest  = "digest"
 
-	// RowMessage is a row of an owner: a message that has created a task. Key: the hash of the message; value:
+	// KindMessage is a row of an owner: a message that has created a task. Key: the hash of the message; value:
 	// the id of the task. It is removed when the server has run for an hour after the end of the task, or longer.
-	RowMessage = "message"
+	KindMessage = "message"
 
-	// RowState is a row of a context. Key: that of the state; value: its JSON.
-	RowState = "state"
+	// KindState is a row of a context. Key: that of the state; value: its JSON.
+	KindState = "state"
 
-	// RowTokens has the tokens that a step of a task has used. Key: the number of the step; value:
+	// KindTokens has the tokens that a step of a task has used. Key: the number of the step; value:
 	// the tokens, both in decimal. IndexSpent has the rows of a caller and day; see SpentPrefix.
-	RowTokens  = "tokens"
+	KindTokens = "tokens"
 	IndexSpent = "spent"
 
-	// RowGrant is a row of an owner. Key: the id of the grant; value: its JSON. IndexGrantKey has
+	// KindGrant is a row of an owner. Key: the id of the grant; value: its JSON. IndexGrantKey has
 	// the grants that are not used up by the hash of their Store, their scope and its id, and their
 	// Key, those that end last first. IndexGrantID has all grants by their id, and IndexGrants
 	// those of a tenant in the order in which they end.
-	RowGrant      = "grant"
+	KindGrant     = "grant"
 	IndexGrantKey = "key"
 	IndexGrantID  = "id"
 	IndexGrants   = "until"
@@ -57,7 +59,7 @@ const (
 	DueChildCancel     = "task.cancel_child"
 )
 
-// MessageTask returns the task in a row of kind [RowMessage].
+// MessageTask returns the task in a row of kind [KindMessage].
 func MessageTask(row *store.Row) (id store.TaskID) {
 	copy(id[:], row.Value)
 	return id

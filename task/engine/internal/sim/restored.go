@@ -7,7 +7,7 @@ import (
 	"a2a-server/approval"
 	"a2a-server/auth"
 	"a2a-server/store"
-	"a2a-server/task"
+	"a2a-server/task/internal/record"
 )
 
 // operator may let a restored store continue.
@@ -29,7 +29,7 @@ func restoreDisk(w *world) {
 
 // markDisk is [engine.MarkRestored] with an id that is a choice of the run.
 func markDisk(w *world) {
-	h, r := w.disk.Durable(), task.Restoration{V: task.RowVersion, ID: w.newID().String(), Moment: w.s.now}
+	h, r := w.disk.Durable(), record.Restoration{V: record.Version, ID: w.newID().String(), Moment: w.s.now}
 	row, err := r.Row(store.Any)
 	if err != nil {
 		panic(err)
@@ -38,7 +38,7 @@ func markDisk(w *world) {
 	if err != nil {
 		panic(err)
 	}
-	all := []*store.Batch{{Scope: task.RestorationOwner(), Rows: []store.RowChange{row}}}
+	all := []*store.Batch{{Scope: record.RestorationOwner(), Rows: []store.RowChange{row}}}
 	for _, t := range w.model.order {
 		if t.phase != store.Final {
 			all = append(all, &store.Batch{Scope: store.System(), Task: t.id, Due: []store.DueChange{due}})

@@ -273,7 +273,7 @@ func (l *logWatch) Write(line []byte) (int, error) {
 	switch {
 	case l.p.dead:
 		return len(line), nil
-	case entry.Message == "tool panicked", entry.Message == engine.UnknownOutcome, entry.Message == rules.GateFailed:
+	case entry.Message == "tool panicked", entry.Message == "call has an unknown outcome", entry.Message == rules.GateFailed:
 		return len(line), nil // the world does this to them
 	}
 	l.w.s.Note("%s logs %s: %s: %s", l.p.name, entry.Level, entry.Message, entry.Error)

@@ -9,7 +9,7 @@ import (
 	"a2a-server/approval"
 	"a2a-server/auth"
 	"a2a-server/store"
-	"a2a-server/task"
+	"a2a-server/task/internal/record"
 )
 
 // reload gives the process of the story other gates, and lets it see them.
@@ -47,7 +47,7 @@ func (t *story) grants() {
 	t.write(&store.Batch{
 		Scope: store.System(), Task: storyTask, Rev: new(t.rev),
 		Events: []store.Event{{Kind: "approval.resolved.v1", Time: 1, Data: []byte(resolved)}},
-		Rows:   []store.RowChange{{Of: store.Owner("acme", "alice"), Kind: task.RowGrant, Key: []byte("g1"), IfRev: store.Any, Value: mustJSON(g)}},
+		Rows:   []store.RowChange{{Of: store.Owner("acme", "alice"), Kind: record.KindGrant, Key: []byte("g1"), IfRev: store.Any, Value: mustJSON(g)}},
 	})
 }
 
@@ -95,7 +95,7 @@ func TestModelKnowsTheGates(t *testing.T) {
 			t.ask("a1", "call")
 			t.write(&store.Batch{Scope: store.System(), Task: storyTask, Rev: new(t.rev), Rows: []store.RowChange{{
 				Kind: "approval", Key: []byte("a1"), IfRev: store.Any, Value: []byte(`{"id":"a1","state":"pending","terms":{"gate":"other"}}`),
-				Index: []store.IndexKey{{Index: task.IndexPending, Key: []byte("x")}, {Index: task.IndexOwn, Key: []byte("x")}, {Index: task.IndexDeadline, Key: []byte("x")}, {Index: task.IndexDeadline, Key: []byte("y")}},
+				Index: []store.IndexKey{{Index: record.IndexPending, Key: []byte("x")}, {Index: record.IndexOwn, Key: []byte("x")}, {Index: record.IndexDeadline, Key: []byte("x")}, {Index: record.IndexDeadline, Key: []byte("y")}},
 			}}})
 		}},
 		{"", func(t *story) { t.begin("once_plain"); t.start() }},

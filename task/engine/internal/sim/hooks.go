@@ -13,6 +13,7 @@ import (
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/engine"
+	"a2a-server/task/internal/record"
 	"a2a-server/task/push"
 )
 
@@ -57,8 +58,8 @@ type watchedRows struct {
 
 func (r *watchedRows) Rows(ctx context.Context, s store.Scope, q store.RowQuery) (store.RowPage, error) {
 	page, err := r.Handle.Rows(ctx, s, q)
-	if err == nil && q.Kind == task.RowPush && q.Key != nil && len(page.Rows) > 0 {
-		if set, err := task.ParseWebhook(&page.Rows[0]); err == nil {
+	if err == nil && q.Kind == record.KindPush && q.Key != nil && len(page.Rows) > 0 {
+		if set, err := record.ParseWebhook(&page.Rows[0]); err == nil {
 			r.w.model.saw(q.Task, &set)
 		}
 	}
@@ -185,7 +186,7 @@ func (w *world) finishHooks() {
 	h := w.disk.Durable()
 	for left := 40; ; left-- {
 		w.outside.Idle()
-		ready, err := h.Rows(context.Background(), store.System(), store.RowQuery{Kind: task.RowPushReady})
+		ready, err := h.Rows(context.Background(), store.System(), store.RowQuery{Kind: record.KindPushReady})
 		if err != nil {
 			w.s.Fail("rows can be read", "%v", err)
 			return

@@ -9,7 +9,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"a2a-server/store"
-	"a2a-server/task"
+	"a2a-server/task/internal/record"
 )
 
 // modelHook is a webhook of a task, as it was set once.
@@ -31,7 +31,7 @@ type modelHook struct {
 func (h *modelHook) untold(upTo uint64) uint64 {
 	for i := range h.t.public {
 		e := &h.t.public[i]
-		if e.Seq > h.base && e.Seq <= upTo && task.Pushable(e) && !h.told[e.Seq] {
+		if e.Seq > h.base && e.Seq <= upTo && record.Pushable(e) && !h.told[e.Seq] {
 			return e.Seq
 		}
 	}
@@ -43,9 +43,9 @@ func (m *model) hookRows(t *modelTask, c *Committed, events []store.Event) {
 	for i := range c.Batch.Rows {
 		row := &c.Batch.Rows[i]
 		switch row.Kind {
-		case task.RowPush:
+		case record.KindPush:
 			m.hookSet(t, row, c)
-		case task.RowPushCursor:
+		case record.KindPushCursor:
 			m.hookCursor(t, row, c)
 		}
 	}
@@ -69,7 +69,7 @@ func (m *model) hookSet(t *modelTask, row *store.RowChange, c *Committed) {
 		delete(t.hooks, string(row.Key))
 		return
 	}
-	w, err := task.ParseWebhook(&store.Row{Value: row.Value})
+	w, err := record.ParseWebhook(&store.Row{Value: row.Value})
 	if err != nil {
 		m.fail(t, "rows can be read", "webhook %s: %v", row.Key, err)
 		return
@@ -101,7 +101,7 @@ func (m *model) hookSet(t *modelTask, row *store.RowChange, c *Committed) {
 
 // hookCursor checks how far a webhook is said to have been told.
 func (m *model) hookCursor(t *modelTask, row *store.RowChange, by *Committed) {
-	id, n, _ := task.ParsePushKey(row.Key)
+	id, n, _ := record.ParsePushKey(row.Key)
 	h := t.hooks[id]
 	switch {
 	case row.Delete:
@@ -112,7 +112,7 @@ func (m *model) hookCursor(t *modelTask, row *store.RowChange, by *Committed) {
 	case h.n < n:
 		return // it is set in the same batch, below
 	}
-	c, err := task.ParsePushCursor(&store.Row{Value: row.Value})
+	c, err := record.ParsePushCursor(&store.Row{Value: row.Value})
 	if err != nil {
 		m.fail(t, "rows can be read", "cursor of %s: %v", id, err)
 		return
@@ -133,7 +133,7 @@ func (m *model) hookCursor(t *modelTask, row *store.RowChange, by *Committed) {
 }
 
 // saw notes that the routine that runs has read a webhook.
-func (m *model) saw(id store.TaskID, w *task.Webhook) {
+func (m *model) saw(id store.TaskID, w *record.Webhook) {
 	t := m.tasks[id]
 	if t == nil || t.hooks[w.ID] == nil || t.hooks[w.ID].n != w.N {
 		m.s.Fail("rows say what the log says", "webhook %s of task %s, number %d", w.ID, id, w.N)
@@ -174,7 +174,7 @@ func (m *model) notified(p *Process, path, id string, body []byte, newest bool) 
 		}
 	}
 	switch {
-	case e == nil || e.Seq != n.seq || !task.Pushable(e) || n.seq <= h.base:
+	case e == nil || e.Seq != n.seq || !record.Pushable(e) || n.seq <= h.base:
 		m.fail(h.t, "a webhook is told of what happens", "%s of %s", h.url, id)
 	case h.legacy && string(body) != string(state), !h.legacy && !bytes.Equal(body, e.Data):
 		m.fail(h.t, "a webhook is told what the log says", "%s of %s: %s", h.url, id, body)
