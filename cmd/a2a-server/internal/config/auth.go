@@ -150,6 +150,11 @@ func (l *loader) authenticated() bool {
 	return l.source.Callers || l.source.Later || l.config.Auth.Given()
 }
 
+// needsCallers refuses a key unless callers are authenticated.
+func (l *loader) needsCallers(path, problem string) {
+	l.references = append(l.references, func() { l.refuse(l.sound(path) && !l.authenticated(), path, "%s", problem) })
+}
+
 // checkAuth checks the keys of tls and auth that depend on each other.
 func (l *loader) checkAuth() {
 	c := l.config

@@ -20,6 +20,12 @@ import (
 // checkGate checks the keys of a gate that depend on each other.
 func checkGate(l *loader, g *approval.Gate, n strictyaml.Node) {
 	l.checkGateName(g, n)
+	if t := g.Terms.Grants; t != nil && t.Max > approval.MaxGrantTime {
+		l.at(n.Below("grants").Path(), "max is %v; a grant is for at most %v", t.Max, approval.MaxGrantTime)
+	}
+	if w := g.Who; w != nil && len(w.Callers)+len(w.Roles)+len(w.Tenants) > 0 {
+		l.needsCallers(n.Below("who").Path(), "without authentication requesters cannot be told apart; set auth (docs/security.md), or remove callers, roles and tenants")
+	}
 	if g.Action == approval.ActionAsk {
 		if a := g.Terms.Approvers; a != nil && len(a.Roles) == 0 && len(a.Subjects) > 0 && len(a.Subjects) < g.Terms.People {
 			l.at(n.Below("people").Path(), "%d people have to approve, and approvers names only %d; name more, or roles", g.Terms.People, len(a.Subjects))
@@ -74,12 +80,6 @@ func (l *loader) checkGateUse(g *approval.Gate, n strictyaml.Node) {
 		path := n.Path() + "." + k.name
 		l.refuseKey(l.given(path) && !slices.Contains(useful, k.name), path, "has no effect with action %s, which never asks; remove it, or use action: ask", g.Action)
 	}
-}
-
-func approversOf(l *loader, n strictyaml.Node) *approval.Approvers {
-	a := &approval.Approvers{}
-	l.names(n, "roles or subjects, which when narrows, or remove approvers if every caller with the right may decide", a)
-	return a
 }
 
 // wrongTimes returns the problems of reminders and escalations, by key. whole is t with the defaults.
@@ -218,16 +218,4 @@ func compiled(n strictyaml.Node, compile func(string) (*condition.Condition, err
 		n.Add("%v", err)
 	}
 	return c
-}
-
-// whoOf reads the key who.
-func whoOf(l *loader, n strictyaml.Node) *approval.Who {
-	w := &approval.Who{}
-	l.names(n, "callers, roles, tenants, agents or annotations, or remove who for all calls", w)
-	l.references = append(l.references, func() {
-		if len(w.Callers)+len(w.Roles)+len(w.Tenants) > 0 && l.sound(n.Path()) && !l.authenticated() {
-			n.Add("without authentication requesters cannot be told apart; set auth (docs/security.md), or remove callers, roles and tenants")
-		}
-	})
-	return w
 }

@@ -203,6 +203,9 @@ func (l *loader) add(at origin, path, format string, args ...any) {
 	l.problems = append(l.problems, p)
 }
 
+// count returns how many problems there are in the file that is being read, and with other values.
+func (l *loader) count() int { return l.report.Count() + len(l.problems) }
+
 // problemsOf returns the problems in the order of the layers and, within a layer, of their place.
 func problemsOf(l *loader) []Problem {
 	files := lists.Map(append([]string{l.source.File}, l.config.PolicyFiles...), visible.Line)

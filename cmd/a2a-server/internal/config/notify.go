@@ -54,15 +54,9 @@ type SMTP struct {
 	From     string `yaml:"from" kinds:"smtp" needed:"yes" text:"sender" doc:"Sender of mails."`
 }
 
-// placed reads the place of a secret, and never the secret itself.
-func placed(l *loader, n strictyaml.Node) (s Value) {
-	if !n.IsMapping() { // the value may be the secret itself
-		n.Add("is not where the secret is; write that, as in {file: /run/secrets/ops} or {env: OPS}, and never the secret itself")
-		return s
-	}
-	l.mapping(n, keysOf(&s.At), "", "a secret", "; write where it is, as in {env: NAME}")
-	l.checkSecret(&s.At, n)
-	return s
+// placed reads the place of a secret.
+func placed(l *loader, n strictyaml.Node) Value {
+	return Value{At: l.place(n, "{file: /run/secrets/ops} or {env: OPS}")}
 }
 
 // urlOrPlaced reads a URL, or the place of one.

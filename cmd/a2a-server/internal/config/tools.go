@@ -147,6 +147,9 @@ func checkTool(l *loader, t *Tool, n strictyaml.Node) {
 		l.template(n.Below("auth.bearer.secret"), "{secret:"+t.Bearer+"}", "")
 	}
 	l.refuse(l.given(in+"body") && l.given(in+"form"), in+"form", "the request has a body, too; remove one of the two")
+	if t.For != nil {
+		l.needsCallers(in+"for", "no caller could use these tools: without authentication callers cannot be told apart; set auth (docs/security.md), or remove for:")
+	}
 	if t.Kind == KindMCP {
 		checkServer(l, n)
 	}
