@@ -86,7 +86,7 @@ func UnmetApprovers(c *Config, callers []Caller) (problems, warnings []string) {
 	for i := range callers {
 		held = append(held, callers[i].Roles...)
 	}
-	for i, g := range AllGates(c) {
+	for _, g := range writtenGates(c) {
 		a := g.Terms.Approvers
 		if a == nil || len(callers) == 0 {
 			continue
@@ -98,7 +98,7 @@ func UnmetApprovers(c *Config, callers []Caller) (problems, warnings []string) {
 				unheld = append(unheld, "no caller has the role "+quote(role)+suggest.DidYouMean(role, "", held))
 			}
 		}
-		path := gateAt(c, i) + ".approvers"
+		path := g.path + ".approvers"
 		at := c.Problem(path)
 		at.Key = path
 		if at.Problem = strings.Join(unheld, ", "); len(unheld) == len(roles) && !slices.ContainsFunc(callers, func(k Caller) bool { return k.among(a.Subjects) }) {

@@ -182,27 +182,6 @@ func policyFiles(l *loader) {
 	}
 }
 
-// AllGates returns the gates of the configuration and then those of policy.files, in their
-// order.
-func AllGates(c *Config) []approval.Gate {
-	return slices.Concat(append([][]approval.Gate{c.Gates}, c.fileGates...)...)
-}
-
-// gateAt returns the path of gate i of [AllGates]; "": there are not as many.
-func gateAt(c *Config, i int) string {
-	if i < len(c.Gates) {
-		return fmt.Sprintf("gates[%d]", i)
-	}
-	i -= len(c.Gates)
-	for n, f := range c.fileGates {
-		if i < len(f) {
-			return fmt.Sprintf("%s.gates[%d]", filePath(n), i)
-		}
-		i -= len(f)
-	}
-	return ""
-}
-
 // compiled reads a condition; nil: it is wrong.
 func compiled(n strictyaml.Node, compile func(string) (*condition.Condition, error)) *condition.Condition {
 	text, ok := n.One()

@@ -149,7 +149,7 @@ func NotifyWarnings(c *Config) (warnings []string) {
 		warnings = append(warnings, p.String())
 	}
 	named := map[string]bool{}
-	gates := AllGates(c)
+	gates := writtenGates(c)
 	for i := range gates {
 		for _, name := range slices.Concat(gates[i].Terms.Notify, gates[i].Terms.Escalate.Notify) {
 			named[name] = true
@@ -166,14 +166,14 @@ func NotifyWarnings(c *Config) (warnings []string) {
 	}
 	var reminding []*approval.Gate // about every call of their tools
 	for i := range gates {
-		if g := &gates[i]; g.Action == approval.ActionAsk && !g.Conditional() && tells(c.Notify, g, "reminded") {
+		if g := &gates[i].Gate; g.Action == approval.ActionAsk && !g.Conditional() && tells(c.Notify, g, "reminded") {
 			reminding = append(reminding, g)
 		}
 	}
 	for i := range gates {
-		g := &gates[i]
+		g, path := &gates[i].Gate, gates[i].path+".tool"
 		if g.Terms.Remind > 0 && !reminds(c.Notify, g, reminding) {
-			warn(GatePath(c, i), "remind reminds nobody: no route announces it; add notify to the gate, or a route with all: true")
+			warn(path, "remind reminds nobody: no route announces it; add notify to the gate, or a route with all: true")
 		}
 		if len(c.Notify) == 0 || g.Action != approval.ActionAsk || tells(c.Notify, g, "asked") {
 			continue
@@ -182,7 +182,7 @@ func NotifyWarnings(c *Config) (warnings []string) {
 		if a := g.Terms.Approvers; a != nil {
 			who = strings.Join(slices.Concat(lists.Map(a.Roles, func(role string) string { return "role " + role }), a.Subjects), ", ")
 		}
-		warn(GatePath(c, i), "%s may decide the calls that this gate asks about, and is told on no route; add notify to it, or a route with all: true", who)
+		warn(path, "%s may decide the calls that this gate asks about, and is told on no route; add notify to it, or a route with all: true", who)
 	}
 	return warnings
 }

@@ -2,7 +2,6 @@ package config
 
 import (
 	"net"
-	"net/url"
 	"strconv"
 
 	"a2a-server/internal/setting"
@@ -39,16 +38,10 @@ func checkReach(l *loader) {
 	}{
 		{"listen", !setting.Loopback(c.Listen), quote(c.Listen) + " can be reached by other machines, and there is no authentication" + listens},
 		{"grpc.listen", c.GRPC.Listen != "" && !setting.Loopback(c.GRPC.Listen), quote(c.GRPC.Listen) + " can be reached by other machines, and there is no authentication" + listens},
-		{"public_url", c.PublicURL != "" && !LocalURL(c.PublicURL), "clients on other machines use " + quote(c.PublicURL) + ", and there is no authentication" + proxied},
+		{"public_url", c.PublicURL != "" && !setting.LocalURL(c.PublicURL), "clients on other machines use " + quote(c.PublicURL) + ", and there is no authentication" + proxied},
 		{"grpc.public_url", c.GRPC.PublicURL != "" && !setting.Loopback(c.GRPC.PublicURL), "clients on other machines use " + quote(c.GRPC.PublicURL) + ", and there is no authentication" + proxied},
 		{"trusted_proxies", len(c.TrustedProxies) > 0, "a proxy lets other machines in, and there is no authentication" + proxied},
 	} {
 		l.refuse(k.public && l.sound(k.name, "insecure_no_auth"), k.name, "%s", k.why)
 	}
-}
-
-// LocalURL reports whether the host of a URL is an address of this machine alone.
-func LocalURL(text string) bool {
-	u, err := url.Parse(text)
-	return err == nil && setting.Loopback(net.JoinHostPort(u.Hostname(), "0"))
 }

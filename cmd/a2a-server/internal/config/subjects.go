@@ -23,9 +23,9 @@ func UnknownSubjects(c *Config, key func(subject string) (tenant string, ok bool
 			look(fmt.Sprintf("tools[%d].for.callers", i), t.For.Callers)
 		}
 	}
-	for i, g := range AllGates(c) {
+	for _, g := range writtenGates(c) {
 		if a := g.Terms.Approvers; a != nil {
-			look(gateAt(c, i)+".approvers.subjects", a.Subjects)
+			look(g.path+".approvers.subjects", a.Subjects)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Auth.People)) {

@@ -20,6 +20,7 @@ import (
 	"a2a-server/cmd/a2a-server/internal/config"
 	"a2a-server/cmd/a2a-server/internal/contexts"
 	"a2a-server/internal/adminsocket"
+	"a2a-server/internal/setting"
 	"a2a-server/internal/visible"
 )
 
@@ -85,7 +86,7 @@ func (at *place) String() string {
 
 // exposed reports whether a credential is sent over a network without TLS.
 func (at *place) exposed() bool {
-	return strings.HasPrefix(strings.ToLower(at.URL), "http://") && at.Credential != nil && !at.local && !config.LocalURL(at.URL)
+	return strings.HasPrefix(strings.ToLower(at.URL), "http://") && at.Credential != nil && !at.local && !setting.LocalURL(at.URL)
 }
 
 // placeOf returns where the server is that t names.

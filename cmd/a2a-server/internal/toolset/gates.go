@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 
+	a2aserver "a2a-server"
+
 	"a2a-server/approval"
 	"a2a-server/auth"
 	"a2a-server/auth/apikey"
@@ -20,7 +22,7 @@ import (
 // which may be for future tools. conf has the places of the gates; nil: the policy was made in
 // Go.
 func checkGates(p *approval.Policy, conf *config.Config, listed catalog.Listed) (warnings []string, _ error) {
-	errs := lists.Map(listed.Crowded(p), func(err error) error { return fmt.Errorf("%w: %w", config.ErrUnusable, err) })
+	errs := lists.Map(listed.Crowded(p), func(err error) error { return fmt.Errorf("%w: %w", a2aserver.ErrConfig, err) })
 	var wrong []config.Problem
 	for _, u := range listed.Unmatched(p) {
 		problem := config.Problem{Key: fmt.Sprintf("gate %d of the policy", u.Gate)}
@@ -34,7 +36,7 @@ func checkGates(p *approval.Policy, conf *config.Config, listed catalog.Listed) 
 		case conf != nil:
 			wrong = append(wrong, problem)
 		default:
-			errs = append(errs, fmt.Errorf("%w: %s", config.ErrUnusable, problem))
+			errs = append(errs, fmt.Errorf("%w: %s", a2aserver.ErrConfig, problem))
 		}
 	}
 	if len(wrong) > 0 {

@@ -76,7 +76,7 @@ func New(c Config, before *State) (*State, error) {
 		s.gates = conf
 		var err error
 		if s.Policy, err = config.Policy(conf); err != nil {
-			return nil, fmt.Errorf("%w: %w", config.ErrUnusable, err)
+			return nil, fmt.Errorf("%w: %w", a2aserver.ErrConfig, err)
 		}
 		s.Origin = func(gate int) catalog.Origin {
 			place := conf.Place(config.GatePath(conf, gate))
