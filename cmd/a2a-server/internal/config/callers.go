@@ -27,32 +27,30 @@ func Callers(c *Config, keys []auth.Principal) (callers []Caller) {
 		p.Tenant, p.Roles = cmp.Or(tenant.Text, a.Tenant), a.RolesOr(p.Roles)
 		callers = append(callers, Caller{p, tenant.Name != ""})
 	}
-	rolesOf := func(from RolesFrom) []string {
-		if from.Name == "" {
-			return from.Fixed
-		}
-		roles := slices.Clone(a.DefaultRoles) // of callers in no group
-		for _, group := range slices.Sorted(maps.Keys(from.Map)) {
-			roles = append(roles, from.Map[group]...)
-		}
-		return roles
-	}
 	for i := range keys {
 		add(keys[i], From{Text: keys[i].Tenant})
 	}
 	for _, u := range a.Socket {
 		add(auth.Principal{Subject: "socket:" + u.Subject, Person: u.Person, Roles: u.Roles}, From{Text: u.Tenant})
 	}
-	for _, o := range a.OIDC {
-		add(auth.Principal{Subject: o.Name + ":", Roles: rolesOf(o.Roles)}, o.Tenant)
-	}
-	if a.MTLS.Given() {
-		add(auth.Principal{Subject: "mtls:", Roles: a.MTLS.Roles}, From{Text: a.MTLS.Tenant})
-	}
-	if a.Proxy.Header != "" {
-		add(auth.Principal{Subject: "proxy:", Roles: rolesOf(a.Proxy.Roles)}, a.Proxy.Tenant)
+	for _, m := range a.methods() {
+		if m.name != "key" && m.name != "socket" {
+			add(auth.Principal{Subject: m.name + ":", Roles: a.rolesFrom(m.roles)}, m.tenant)
+		}
 	}
 	return callers
+}
+
+// rolesFrom returns all roles that callers may have by their section.
+func (a *Auth) rolesFrom(from RolesFrom) []string {
+	if from.Name == "" {
+		return a.RolesOr(from.Fixed)
+	}
+	roles := slices.Clone(a.DefaultRoles) // of callers in no group
+	for _, group := range slices.Sorted(maps.Keys(from.Map)) {
+		roles = append(roles, from.Map[group]...)
+	}
+	return roles
 }
 
 // InertRoles returns the reasons why roles of callers have no effect: they need a tenant, and the callers

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -126,15 +125,9 @@ func (l *loader) checkGateDeciders(g *approval.Gate, n strictyaml.Node) {
 // mayApprove reports whether a caller on the network may have the role approver. An API key
 // may always get it, because the file of keys may change at any time.
 func (a *Auth) mayApprove() bool {
-	approves := func(roles []string) bool { return slices.Contains(a.RolesOr(roles), auth.RoleApprover) }
-	from := func(r RolesFrom) bool {
-		if r.Name == "" {
-			return approves(r.Fixed)
-		}
-		return approves(slices.Concat(slices.Collect(maps.Values(r.Map))...)) || approves(nil)
-	}
-	return a.Keys.File != "" || a.MTLS.Given() && approves(a.MTLS.Roles) || a.Proxy.Header != "" && from(a.Proxy.Roles) ||
-		slices.ContainsFunc(a.OIDC, func(o OIDC) bool { return from(o.Roles) })
+	return slices.ContainsFunc(a.methods(), func(m method) bool {
+		return m.name == "key" || m.name != "socket" && slices.Contains(a.rolesFrom(m.roles), auth.RoleApprover)
+	})
 }
 
 // decides reports whether a local user may decide calls of other requesters.

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"a2a-server/internal/lists"
 )
 
 // UnknownSubjects returns a warning for each entry of for.callers, approvers.subjects and auth.people
@@ -68,17 +70,8 @@ func unknownSubject(c *Config, entry string, key func(subject string) (tenant st
 }
 
 // SubjectMethods returns the first parts of the subjects that callers may have.
-func SubjectMethods(a *Auth) (names []string) {
-	for name, given := range map[string]bool{
-		"key": a.Keys.File != "", "mtls": a.MTLS.Given(), "proxy": a.Proxy.Header != "", "socket": len(a.Socket) > 0,
-	} {
-		if given {
-			names = append(names, name)
-		}
-	}
-	for _, o := range a.OIDC {
-		names = append(names, o.Name)
-	}
+func SubjectMethods(a *Auth) []string {
+	names := lists.Map(a.methods(), func(m method) string { return m.name })
 	slices.Sort(names)
-	return names
+	return slices.Compact(names)
 }
