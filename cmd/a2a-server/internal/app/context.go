@@ -80,8 +80,7 @@ func contextUse(p *cli.Program) *cobra.Command {
 			one := all.All[all.Current]
 			text = "commands ask " + visible.Line(one.URL+one.Socket)
 		}
-		_, err = fmt.Fprintln(p.Stdout, text)
-		return err
+		return p.Printf("%s\n", text)
 	}
 	return c
 }
@@ -135,8 +134,7 @@ func contextSet(p *cli.Program) *cobra.Command {
 		if err := all.Write(path); err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(p.Stdout, "%s %s\n", name, past)
-		return err
+		return p.Printf("%s %s\n", name, past)
 	}
 	return c
 }

@@ -138,8 +138,7 @@ func (h *health) print(details string) error {
 	if !h.verbose {
 		details = ""
 	}
-	_, err := fmt.Fprint(h.p.Stdout, "ready\n"+visible.Text(details))
-	return err
+	return h.p.Printf("ready\n%s", visible.Text(details))
 }
 
 // ready asks a server, ignoring proxies set in the environment, and returns the details of the

@@ -54,7 +54,7 @@ func signingRotate(p *cli.Program) *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("make a new key for %s: %w", purpose, err)
 			}
-			if _, err := fmt.Fprintf(p.Stdout, "%s: a new key is in use; values from the old key are accepted until %s\n", purpose, until.Format(time.RFC3339)); err != nil {
+			if err := p.Printf("%s: a new key is in use; values from the old key are accepted until %s\n", purpose, until.Format(time.RFC3339)); err != nil {
 				return err
 			}
 		}

@@ -75,7 +75,7 @@ func revokeGrant(p *cli.Program) *cobra.Command {
 			if err := s.RevokeGrant(ctx, id, *reason); err != nil {
 				return s.Changed(err, "the grant was revoked", "approvals", "grants", "list")
 			}
-			if _, err := fmt.Fprintf(p.Stdout, "the grant %s is revoked\n", visible.Line(id)); err != nil {
+			if err := p.Printf("the grant %s is revoked\n", visible.Line(id)); err != nil {
 				return err
 			}
 		}
@@ -83,7 +83,7 @@ func revokeGrant(p *cli.Program) *cobra.Command {
 			p.NoteReach(reach, len(args))
 		}
 		if len(args) == 0 {
-			_, err = fmt.Fprintf(p.Stdout, "there are no grants by %s\n", visible.Line(*by))
+			err = p.Printf("there are no grants by %s\n", visible.Line(*by))
 		}
 		return err
 	})

@@ -61,7 +61,7 @@ func (p *Program) List(as Form, v any, lines []string, none string, more bool, r
 	case len(lines) > 1:
 		err = display.Table(p.Stdout, lines)
 	case none != "":
-		_, err = fmt.Fprintln(p.Stdout, none)
+		err = p.Printf("%s\n", none)
 	}
 	if err == nil && more {
 		_, err = fmt.Fprintln(p.Stderr, "There are more: raise --limit to list them.")
@@ -84,8 +84,7 @@ func (p *Program) Show(as Form, v any, text string) error {
 	if as == AsJSON {
 		return p.PrintJSON(v)
 	}
-	_, err := io.WriteString(p.Stdout, text)
-	return err
+	return p.Printf("%s", text)
 }
 
 const (

@@ -31,8 +31,7 @@ approved calls twice.
 		} else if err != nil {
 			return fmt.Errorf("release the store: %w", err)
 		}
-		_, err = fmt.Fprintf(p.Stdout, "%s is released: copy %s, start the server on the copy, and never on two copies\n", path, conf.Data)
-		return err
+		return p.Printf("%s is released: copy %s, start the server on the copy, and never on two copies\n", path, conf.Data)
 	}
 	return c
 }

@@ -32,7 +32,6 @@ func resume(p *cli.Program) *cobra.Command {
 		if !answer.Held {
 			text = "The store does not wait to be resumed."
 		}
-		_, err = fmt.Fprintln(p.Stdout, text)
-		return err
+		return p.Printf("%s\n", text)
 	})
 }
