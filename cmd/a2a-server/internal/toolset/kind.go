@@ -74,8 +74,8 @@ func (w *maker) headers(c *config.Tool) map[string]func() (string, error) {
 
 // identity returns what identifies the program or the server of an entry beside its own keys: values
 // that are not confidential, and the names of secrets.
-func identity(values ...any) string {
-	raw, _ := json.Marshal(values) // texts always can be
+func identity(of any) string {
+	raw, _ := json.Marshal(of) // texts always can be
 	return string(raw)
 }
 

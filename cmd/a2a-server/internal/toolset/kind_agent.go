@@ -26,7 +26,7 @@ func buildAgent(w *maker, e *entry) (key string, err error) {
 		}
 		out.Header["Authorization"] = w.secrets.filled("Bearer {secret:" + c.Bearer + "}")
 	}
-	out.Identity = identity(c.Header, c.Bearer)
+	out.Identity = identity([]any{c.Header, c.Bearer})
 	var beside []tool.Tool
 	if c.Transfer {
 		if most := maxToolName - len(config.TransferPrefix); len(c.Name) > most {

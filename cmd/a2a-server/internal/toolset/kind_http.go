@@ -1,7 +1,6 @@
 package toolset
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -43,12 +42,11 @@ func parameters(c *config.Tool) map[string]any {
 	}
 	required := []any{}
 	properties := map[string]any{}
-	for name, schema := range c.Args {
-		properties[name] = schema
+	for _, name := range sorted(c.Args) {
+		properties[name] = c.Args[name]
 		if !slices.Contains(c.Optional, name) {
 			required = append(required, name)
 		}
 	}
-	slices.SortFunc(required, func(a, b any) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
 	return map[string]any{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
 }

@@ -1,7 +1,6 @@
 package toolset
 
 import (
-	"crypto/sha256"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -32,7 +31,7 @@ func buildSearch(w *maker, e *entry) (key string, err error) {
 		source.Paths, key = []string{c.Folder}, "folder"
 	}
 	out := searchtool.Config{
-		Name: c.Name, Description: c.Description, Source: source, Folder: w.indexFolder(c), Refresh: c.Refresh, Timeout: c.Timeout, Approve: asks, Log: w.log,
+		Name: c.Name, Description: c.Description, Source: source, Folder: kept(w.index, c, "", "%d %q", searchtool.Format, []any{c.Folder, c.Folders, c.Extensions}), Refresh: c.Refresh, Timeout: c.Timeout, Approve: asks, Log: w.log,
 	}
 	if w.only != "" {
 		out.Wait = time.Hour // a call in a server of its own has as long as a call may take
@@ -53,16 +52,6 @@ func IndexFolder(conf *config.Config) string {
 		return ""
 	}
 	return filepath.Join(conf.Data, "search")
-}
-
-// indexFolder returns the folder for the index of an entry; "": a temporary one. Its name differs
-// for each choice of files, as that of [maker.cacheFile] does.
-func (w *maker) indexFolder(c *config.Tool) string {
-	if w.index == "" {
-		return ""
-	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "%d %q", searchtool.Format, []any{c.Folder, c.Folders, c.Extensions}))
-	return filepath.Join(w.index, fmt.Sprintf("%s-%x", c.Name, sum[:8]))
 }
 
 // Start starts the work in the background: the indexes of searches. For a server that makes a

@@ -41,6 +41,7 @@ type toolbox struct {
 
 // entry is an entry of tools.
 type entry struct {
+	number int // in the configuration, from 0
 	config config.Tool
 	kind   kind
 	origin catalog.Origin
@@ -139,7 +140,7 @@ func each(err error) []error {
 func (w *maker) entry(i int) (_ *entry, key string, err error) {
 	c := w.conf.Tools.Entries[i]
 	place := w.conf.Place(w.conf.ToolPath(i, ""))
-	e := &entry{config: c, kind: kindOf(c.Kind), origin: catalog.Origin{Kind: string(c.Kind), Entry: c.Name, File: place.File, Line: place.Line}}
+	e := &entry{number: i, config: c, kind: kindOf(c.Kind), origin: catalog.Origin{Kind: string(c.Kind), Entry: c.Name, File: place.File, Line: place.Line}}
 	if same := w.same(&c); same != nil {
 		e.made, e.held, e.server, e.startable, e.programKey = same.made, same.held, same.server, same.startable, same.programKey
 	} else if key, err = e.kind.build(w, e); err != nil {
