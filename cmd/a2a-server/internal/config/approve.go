@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"a2a-server/approval"
-	"a2a-server/internal/lists"
 )
 
 // placedGate is a gate of the policy and the path of the key that makes it.
@@ -29,10 +28,6 @@ func writtenGates(c *Config) (all []placedGate) {
 	}
 	return all
 }
-
-// AllGates returns the gates of the configuration and then those of policy.files, in their
-// order.
-func AllGates(c *Config) []approval.Gate { return lists.Map(writtenGates(c), gateOf) }
 
 func gateOf(g placedGate) approval.Gate { return g.Gate }
 
@@ -80,9 +75,10 @@ func GatePath(c *Config, i int) string {
 	return path
 }
 
-// Problem returns a problem at the place where a key was set. The caller sets the field
-// Problem.
-func (c *Config) Problem(path string) Problem { return c.origins[path].problem(path) }
+// Problem returns a problem at the place where a key was set.
+func (c *Config) Problem(path, format string, args ...any) Problem {
+	return c.origins[path].problem(path, format, args...)
+}
 
 // Exempt reports whether no_approve_tools names the tool of this name.
 func Exempt(c *Config, name string) bool {

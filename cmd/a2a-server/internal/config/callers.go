@@ -97,13 +97,15 @@ func UnmetApprovers(c *Config, callers []Caller) (problems, warnings []string) {
 				unheld = append(unheld, "no caller has the role "+quote(role)+suggest.DidYouMean(role, "", held))
 			}
 		}
+		unmet := len(unheld) == len(roles) && !slices.ContainsFunc(callers, func(k Caller) bool { return k.among(a.Subjects) })
 		path := g.path + ".approvers"
-		at := c.Problem(path)
+		at := c.Problem(path, "%s", strings.Join(unheld, ", "))
 		at.Key = path
-		if at.Problem = strings.Join(unheld, ", "); len(unheld) == len(roles) && !slices.ContainsFunc(callers, func(k Caller) bool { return k.among(a.Subjects) }) {
+		switch {
+		case unmet:
 			at.Problem = strings.Join(append(unheld, "no caller may decide calls of this gate: correct the names, or give a caller such a role, for a key with 'a2a-server keys add --rule-role'"), "; ")
 			problems = append(problems, at.String())
-		} else if len(unheld) > 0 {
+		case len(unheld) > 0:
 			warnings = append(warnings, at.String())
 		}
 	}
@@ -130,7 +132,7 @@ func namedRoles(c *Config) (roles []string, named func(role string) bool) {
 			roles = append(roles, t.For.Roles...)
 		}
 	}
-	for _, g := range AllGates(c) {
+	for _, g := range writtenGates(c) {
 		if g.Who != nil {
 			roles = append(roles, g.Who.Roles...)
 		}

@@ -36,7 +36,7 @@ type Config struct {
 	Auth  Auth  `yaml:"auth"`
 	Admin Admin `yaml:"admin"`
 
-	Gates   []approval.Gate   `yaml:"gates" reload:"yes" noun:"gate" example:"- tool: delete_*"` // of this file; [AllGates] has all
+	Gates   []approval.Gate   `yaml:"gates" reload:"yes" noun:"gate" example:"- tool: delete_*"` // of this file; [Policy] has all
 	Notify  []Route           `yaml:"notify" reload:"yes" noun:"route" example:"- name: ops"`
 	Secrets map[string]Secret `yaml:"secrets" reload:"yes" as:"secrets"`
 	Tools   Tools             `yaml:",inline"`

@@ -144,9 +144,7 @@ func wrongRoute(routes []Route, name string, escalates bool) string {
 // announce nothing.
 func NotifyWarnings(c *Config) (warnings []string) {
 	warn := func(path, format string, args ...any) {
-		p := c.Problem(path)
-		p.Problem = fmt.Sprintf(format, args...)
-		warnings = append(warnings, p.String())
+		warnings = append(warnings, c.Problem(path, format, args...).String())
 	}
 	named := map[string]bool{}
 	gates := writtenGates(c)

@@ -77,20 +77,6 @@ type For struct {
 // of the kind.
 type Approve []string
 
-// Place is where something was configured. The zero Place is nowhere.
-type Place struct {
-	File string
-	Line int // 0: not in the file
-}
-
-// String returns the place as file:line.
-func (p Place) String() string {
-	if p.Line == 0 {
-		return visible.Line(p.File)
-	}
-	return fmt.Sprintf("%s:%d", visible.Line(p.File), p.Line)
-}
-
 // ToolPath returns the path of a key of entry i of tools, from 0, or, without the key, of the key
 // with which the entry begins.
 func (c *Config) ToolPath(i int, name string) string {
@@ -101,13 +87,10 @@ func (c *Config) ToolPath(i int, name string) string {
 	return path + string(c.Tools.Entries[i].Kind)
 }
 
-// Place returns where the key at path was set.
-func (c *Config) Place(path string) Place {
+// Place returns where the key at path was set: the file and the line, or the name of a flag or a variable.
+func (c *Config) Place(path string) (file string, line int) {
 	o := c.origins[path]
-	if o.layer != File {
-		return Place{File: o.name}
-	}
-	return Place{File: o.name, Line: o.key.Line}
+	return o.name, o.key.Line
 }
 
 // setDir sets the folder of a program, if the file has none, to the folder of the file.
@@ -264,23 +247,23 @@ func (l *loader) checkTools() {
 	entries := l.config.Tools.Entries
 	l.config.Tools.Given = l.given("tools")
 	what := func(i int) string {
-		return fmt.Sprintf("%s %s on line %d", entries[i].Kind, quote(entries[i].Name), l.config.Place(l.config.ToolPath(i, "")).Line)
+		_, line := l.config.Place(l.config.ToolPath(i, ""))
+		return fmt.Sprintf("%s %s on line %d", entries[i].Kind, quote(entries[i].Name), line)
 	}
 	for i := range entries {
 		for j := range i {
 			one, other := &entries[i], &entries[j]
-			at, both := l.config.Problem(l.config.ToolPath(i, "")), common(one.names(), other.names())
+			path, both := l.config.ToolPath(i, ""), common(one.names(), other.names())
 			switch {
 			case one.Name == "" || other.Name == "":
 				continue
 			case one.Name == other.Name && one.Kind.Prefixes() == other.Kind.Prefixes():
-				at.Problem = fmt.Sprintf("the %s is also called that; rename one", what(j))
+				l.at(path, "the %s is also called that; rename one", what(j))
 			case both != "":
-				at.Problem = fmt.Sprintf("the %s may have a tool with the same name, %s; rename one of the two", what(j), both)
+				l.at(path, "the %s may have a tool with the same name, %s; rename one of the two", what(j), both)
 			default:
 				continue
 			}
-			l.problems = append(l.problems, at)
 			break
 		}
 	}

@@ -47,7 +47,7 @@ func (o *Operator) authentication() (a a2aserver.Authentication, err error) {
 	var all []auth.Authenticator
 	if file := conf.Auth.Keys.File; file != "" {
 		if a.Keys, err = apikey.New(apikey.Config{Header: conf.Auth.Keys.Header, File: file, Tenant: conf.Auth.Tenant, Now: c.Now}); err != nil {
-			return a, fmt.Errorf("%w: %s%w", a2aserver.ErrConfig, conf.Problem("auth.keys.file"), err) // a problem without a text ends with a colon
+			return a, fmt.Errorf("%w: %s%w", a2aserver.ErrConfig, conf.Problem("auth.keys.file", ""), err) // a problem without a text ends with a colon
 		}
 		o.keys = a.Keys
 		all, a.Schemes = append(all, a.Keys), append(a.Schemes, keyScheme(conf.Auth.Keys.Header))

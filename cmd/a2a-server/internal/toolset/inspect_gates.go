@@ -6,6 +6,7 @@ import (
 
 	"a2a-server/approval"
 	"a2a-server/cmd/a2a-server/internal/config"
+	"a2a-server/internal/catalog"
 	"a2a-server/tool"
 )
 
@@ -24,7 +25,7 @@ type GateInfo struct {
 }
 
 // Place returns where the gate was configured, as file:line; "": nowhere.
-func (g *GateInfo) Place() string { return config.Place{File: g.File, Line: g.Line}.String() }
+func (g *GateInfo) Place() string { return catalog.Origin{File: g.File, Line: g.Line}.Place() }
 
 // combined returns the combined effect of gates; see [ToolInfo].
 func combined(gates []GateInfo) (a approval.Action, sometimes bool) {
@@ -91,11 +92,12 @@ func without(gates []GateInfo, why string) []GateInfo {
 
 // ownGates returns the gates that are not in the policy.
 func (i *inspection) ownGates(t tool.Tool, info *ToolInfo, e *entry) (all []GateInfo) {
-	add := func(a approval.Action, why string, place config.Place) {
-		all = append(all, GateInfo{Action: a, Why: why, File: place.File, Line: place.Line})
+	add := func(a approval.Action, why, path string) {
+		file, line := i.conf.Place(path)
+		all = append(all, GateInfo{Action: a, Why: why, File: file, Line: line})
 	}
-	at := func(key string) config.Place { return i.conf.Place(i.conf.ToolPath(e.number, key)) }
-	asks, own := declares(t), e == nil || e.kind.asks == AskedByTool
+	at := func(key string) string { return i.conf.ToolPath(e.number, key) }
+	asks, own := declares(t), e == nil || e.kind.asks == askedByTool
 	switch {
 	case own:
 	case e.config.Approve != nil:
@@ -106,8 +108,8 @@ func (i *inspection) ownGates(t tool.Tool, info *ToolInfo, e *entry) (all []Gate
 		}
 		asks = false
 	case config.Exempt(i.conf, t.Name()):
-		add(approval.ActionAllow, "no_approve_tools", i.conf.Place("no_approve_tools"))
-	case asks, e.kind.asks == AskedAlways:
+		add(approval.ActionAllow, "no_approve_tools", "no_approve_tools")
+	case asks, e.kind.asks == askedAlways:
 		add(approval.ActionAsk, "default of "+string(e.config.Kind), at(""))
 		asks = false
 	}
@@ -116,9 +118,9 @@ func (i *inspection) ownGates(t tool.Tool, info *ToolInfo, e *entry) (all []Gate
 		return all
 	}
 	if asks {
-		add(approval.ActionAsk, "the tool", config.Place{})
+		add(approval.ActionAsk, "the tool", "")
 	} else if own && slices.ContainsFunc(slices.Collect(tool.Chain(t)), tool.Gates) { // it may ask call by call
-		add(approval.ActionAsk, "the tool", config.Place{})
+		add(approval.ActionAsk, "the tool", "")
 		all[len(all)-1].Sometimes = true
 	}
 	return all

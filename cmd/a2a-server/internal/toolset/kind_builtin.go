@@ -17,7 +17,7 @@ func buildBuiltin(w *maker, e *entry) (key string, err error) {
 	switch e.config.Name {
 	case "demo":
 		var set tool.Toolset
-		if set, err = builtin.New(builtin.Config{Ledger: ledger(w.conf)}); err == nil {
+		if set, err = builtin.New(builtin.Config{Ledger: ledger(w.Operator)}); err == nil {
 			tools, err = set.Tools(nil)
 		}
 	case approvaltool.AskUserName:

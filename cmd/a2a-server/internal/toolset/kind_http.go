@@ -32,7 +32,7 @@ func buildHTTP(w *maker, e *entry) (key string, err error) {
 
 // httpClient returns the client of an entry, which may reach its networks.
 func (w *maker) httpClient(c *config.Tool) (*httptool.Client, error) {
-	return httptool.NewClient(httptool.ClientConfig{Allow: c.Networks, Own: w.own, Log: w.log})
+	return httptool.NewClient(httptool.ClientConfig{Allow: c.Networks, Own: w.Own, Log: w.Log})
 }
 
 // parameters returns the JSON Schema of the arguments of an entry; nil: it has none.

@@ -19,12 +19,12 @@ func buildMCP(w *maker, e *entry) (key string, err error) {
 	c := &e.config
 	out := mcptoolset.Config{
 		Name: e.name(), Prefix: c.Name + "_", Only: c.Only, Trust: c.Trust, Pins: c.Pins, Elicit: mcptoolset.Elicit(c.Elicit), Protocol: mcptoolset.Protocol(c.Protocol),
-		Approve: c.Approve, CallTimeout: c.Timeout, Logger: w.log, // see gatedMCP
+		Approve: c.Approve, CallTimeout: c.Timeout, Logger: w.Log, // see gatedMCP
 	}
 	out.Identity = identity([]any{c.Env, c.Header})
 	if c.URL != "" {
 		key = "url"
-		out.HTTP = &mcptoolset.HTTP{URL: c.URL, Header: w.headers(c), Allow: c.Networks, Own: w.own}
+		out.HTTP = &mcptoolset.HTTP{URL: c.URL, Header: w.headers(c), Allow: c.Networks, Own: w.Own}
 	} else {
 		key = "command"
 		env, secrets := w.environment(c.Env)
@@ -46,10 +46,10 @@ func buildMCP(w *maker, e *entry) (key string, err error) {
 func gatedMCP(w *maker, e *entry) tool.Toolset {
 	// With declared_gates: ignore a default asks for no approval. Without that default a tool declares only
 	// that its definition is not the pinned one, and that still asks.
-	if e.config.Approve != nil || w.conf.DeclaredGates == config.IgnoreDeclared {
+	if e.config.Approve != nil || w.Operator.DeclaredGates == config.IgnoreDeclared {
 		return e.made
 	}
-	return tool.WithConfirmation(e.made, tool.ConfirmMatching(func(name string) bool { return !config.Exempt(w.conf, name) }))
+	return tool.WithConfirmation(e.made, tool.ConfirmMatching(func(name string) bool { return !config.Exempt(w.Operator, name) }))
 }
 
 // showMCP adds the name of a tool in its server, its pin with its effect, and whether its hints are believed.
@@ -78,7 +78,7 @@ func CacheFolder(conf *config.Config) (string, error) {
 // cacheFile returns the file for the definitions of an MCP server, "" if they are not kept. Two
 // toolsets may be in use during a reload, and a failed reload must leave the file of the toolset that stays in force.
 func (w *maker) cacheFile(c *config.Tool) string {
-	return kept(w.cache, c, ".json", "%q", []any{c.Name, c.Command, c.Dir, c.URL, c.Only})
+	return kept(w.Cache, c, ".json", "%q", []any{c.Name, c.Command, c.Dir, c.URL, c.Only})
 }
 
 // kept returns the path of what is kept for an entry in a folder; "": there is no folder. Its name differs for each

@@ -31,9 +31,9 @@ func buildSearch(w *maker, e *entry) (key string, err error) {
 		source.Paths, key = []string{c.Folder}, "folder"
 	}
 	out := searchtool.Config{
-		Name: c.Name, Description: c.Description, Source: source, Folder: kept(w.index, c, "", "%d %q", searchtool.Format, []any{c.Folder, c.Folders, c.Extensions}), Refresh: c.Refresh, Timeout: c.Timeout, Approve: asks, Log: w.log,
+		Name: c.Name, Description: c.Description, Source: source, Folder: kept(w.Index, c, "", "%d %q", searchtool.Format, []any{c.Folder, c.Folders, c.Extensions}), Refresh: c.Refresh, Timeout: c.Timeout, Approve: asks, Log: w.Log,
 	}
-	if w.only != "" {
+	if w.Only != "" {
 		out.Wait = time.Hour // a call in a server of its own has as long as a call may take
 	}
 	t, err := searchtool.New(out)

@@ -62,12 +62,11 @@ type checking struct {
 
 // at adds a problem with gate i.
 func (c *checking) at(i int, format string, args ...any) {
-	p := config.Problem{Key: "gate " + c.Policy.Gates()[i].Named()}
+	p := config.Problem{Key: "gate " + c.Policy.Gates()[i].Named(), Problem: fmt.Sprintf(format, args...)}
 	if c.gates != nil {
-		p = c.gates.Problem(config.GatePath(c.gates, i))
+		p = c.gates.Problem(config.GatePath(c.gates, i), "%s", p.Problem)
 		p.Key = strings.TrimSuffix(p.Key, ".tool")
 	}
-	p.Problem = fmt.Sprintf(format, args...)
 	c.problems = append(c.problems, p.String())
 }
 
