@@ -145,13 +145,13 @@ func (l *loader) member(k key, m strictyaml.Member) {
 		n.Add("has no value; write a list, or remove the line for the default")
 	case k.isList():
 		more := "; write it as [one, two]"
-		if text, is := n.Scalar(); is {
-			more = "; write it in brackets, as in " + inBrackets(text)
-		}
-		if _, is := n.Scalar(); is && k.gate() != nil {
-			text, _ := n.One()
+		text, single := n.Scalar()
+		if single && k.gate() != nil {
 			texts = []string{text}
 			break
+		}
+		if single {
+			more = "; write it in brackets, as in " + inBrackets(text)
 		}
 		values, _ := n.Items("a list", more)
 		for _, v := range values {

@@ -212,27 +212,19 @@ func (k key) scalar(v reflect.Value) setting.Value {
 
 // texts returns the value, as set accepts it. The value of a shape is JSON that is YAML, too; null: it was not given.
 func (k key) texts() []string {
-	list := k.list()
 	switch {
 	case k.isShape():
 		return []string{shapeText(k)}
 	case !k.isList():
 		return []string{k.scalar(k.field).String()}
+	case k.gate() != nil:
+		return k.gate().Patterns()
 	}
-	texts := make([]string, list.Len())
+	texts := make([]string, k.field.Len())
 	for i := range texts {
-		texts[i] = k.scalar(list.Index(i)).String()
+		texts[i] = k.scalar(k.field.Index(i)).String()
 	}
 	return texts
-}
-
-// list returns the value of a list.
-func (k key) list() reflect.Value {
-	if g := k.gate(); g != nil {
-		all := g.Patterns()
-		return reflect.ValueOf(&all).Elem()
-	}
-	return k.field
 }
 
 // set sets the value. After wrong it is unchanged; item -1: all of texts is wrong.

@@ -162,15 +162,9 @@ func NotifyWarnings(c *Config) (warnings []string) {
 			warn(path+".requester", "mails nobody, because only tokens of auth.oidc verify an address; add an issuer, or remove the route")
 		}
 	}
-	var reminding []*approval.Gate // about every call of their tools
-	for i := range gates {
-		if g := &gates[i].Gate; g.Action == approval.ActionAsk && !g.Conditional() && tells(c.Notify, g, "reminded") {
-			reminding = append(reminding, g)
-		}
-	}
 	for i := range gates {
 		g, path := &gates[i].Gate, gates[i].path+".tool"
-		if g.Terms.Remind > 0 && !reminds(c.Notify, g, reminding) {
+		if g.Terms.Remind > 0 && !reminds(c.Notify, g, gates) {
 			warn(path, "remind reminds nobody: no route announces it; add notify to the gate, or a route with all: true")
 		}
 		if len(c.Notify) == 0 || g.Action != approval.ActionAsk || tells(c.Notify, g, "asked") {
@@ -193,13 +187,14 @@ func tells(routes []Route, g *approval.Gate, event string) bool {
 }
 
 // reminds reports whether the reminder of a gate is announced to somebody who may decide: on a route
-// of the gate, of its escalation, if that comes first, or of a gate among others that is about all its tools.
-func reminds(routes []Route, g *approval.Gate, others []*approval.Gate) bool {
+// of the gate, of its escalation, if that comes first, or of another gate that asks about every call of all its tools.
+func reminds(routes []Route, g *approval.Gate, others []placedGate) bool {
 	whole := *g
 	if e := g.Terms.Escalate; e.After > 0 && e.After <= g.Terms.Remind {
 		whole.Terms.Notify = slices.Concat(g.Terms.Notify, e.Notify)
 	}
-	return tells(routes, &whole, "reminded") || slices.ContainsFunc(others, func(o *approval.Gate) bool {
-		return !slices.ContainsFunc(g.Patterns(), func(tool string) bool { return !o.Matches(tool) })
+	return tells(routes, &whole, "reminded") || slices.ContainsFunc(others, func(o placedGate) bool {
+		return o.Action == approval.ActionAsk && !o.Conditional() && tells(routes, &o.Gate, "reminded") &&
+			!slices.ContainsFunc(g.Patterns(), func(tool string) bool { return !o.Matches(tool) })
 	})
 }

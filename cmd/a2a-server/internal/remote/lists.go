@@ -24,10 +24,7 @@ func (s *Server) FindApproval(ctx context.Context, text string) (*client.Approva
 		return nil, err
 	}
 	d, err := s.Approval(ctx, id)
-	if err != nil {
-		return nil, s.Explain(err)
-	}
-	return &d, nil
+	return &d, s.Explain(err)
 }
 
 // ListTasks returns the tasks that q selects, at most limit.
@@ -47,8 +44,5 @@ func (s *Server) FindTask(ctx context.Context, text string) (*client.TaskDetail,
 		return nil, err
 	}
 	d, err := s.Task(ctx, id)
-	if err != nil {
-		return nil, s.Explain(err)
-	}
-	return &d, nil
+	return &d, s.Explain(err)
 }

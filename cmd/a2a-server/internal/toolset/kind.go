@@ -53,6 +53,15 @@ func kindOf(name config.Kind) kind {
 	return all[slices.IndexFunc(all, func(k kind) bool { return k.name == name })]
 }
 
+// single makes the toolset of an entry from its only tool. key is the key that an error of the tool is about.
+func (e *entry) single(key string, t tool.Tool, err error) (string, error) {
+	if err != nil {
+		return key, err
+	}
+	e.made = tool.NewToolset(e.name(), t)
+	return "", nil
+}
+
 // approval returns the setting of an entry with a single tool about approvals; nil: the
 // default of its kind.
 func (w *maker) approval(c *config.Tool) *bool {

@@ -6,7 +6,6 @@ import (
 
 	"a2a-server/cmd/a2a-server/internal/config"
 	"a2a-server/internal/strictjson"
-	"a2a-server/tool"
 	"a2a-server/tool/httptool"
 )
 
@@ -23,11 +22,7 @@ func buildHTTP(w *maker, e *entry) (key string, err error) {
 		Parameters: parameters(c), Secrets: w.secrets.named,
 		Result: c.Result, Approve: w.approval(c), Timeout: c.Timeout, Client: client,
 	})
-	if err != nil {
-		return "request", err
-	}
-	e.made = tool.NewToolset(e.name(), t)
-	return "", nil
+	return e.single("request", t, err)
 }
 
 // httpClient returns the client of an entry, which may reach its networks.

@@ -19,11 +19,7 @@ func buildSearch(w *maker, e *entry) (key string, err error) {
 	asks := approve != nil && *approve
 	if c.Memory {
 		t, err := searchtool.NewMemory(searchtool.MemoryConfig{Name: c.Name, Description: c.Description, Timeout: c.Timeout, Approve: asks})
-		if err != nil {
-			return "search", err
-		}
-		e.made = tool.NewToolset(e.name(), t)
-		return "", nil
+		return e.single("search", t, err)
 	}
 	source := &searchtool.Folders{Paths: c.Folders, Extensions: c.Extensions}
 	key = "folders"
@@ -75,14 +71,15 @@ func (s *State) Sweep() error {
 		return nil //nolint:nilerr // there is no index yet
 	}
 	for _, one := range all {
-		used := slices.ContainsFunc(s.box.entries, func(e *entry) bool {
+		path := filepath.Join(s.index, one.Name())
+		if slices.ContainsFunc(s.box.entries, func(e *entry) bool {
 			t, is := e.held.(*searchtool.Tool)
-			return is && t.Folder() == filepath.Join(s.index, one.Name())
-		})
-		if !used {
-			if err := os.RemoveAll(filepath.Join(s.index, one.Name())); err != nil {
-				return fmt.Errorf("remove the index of a search that is not configured: %w", err)
-			}
+			return is && t.Folder() == path
+		}) {
+			continue
+		}
+		if err := os.RemoveAll(path); err != nil {
+			return fmt.Errorf("remove the index of a search that is not configured: %w", err)
 		}
 	}
 	return nil
