@@ -69,10 +69,7 @@ func fromOf(l *loader, k key, n strictyaml.Node) any {
 	switch {
 	case n.Null():
 		n.Add("has no value; write a name, or remove the line")
-	case !n.Says(): // {}
-	case n.IsMapping():
-		l.mapping(n, []key{sourceKey(k.source(), &f.Name)}, "", "", "")
-	default:
+	case !l.sourceOf(k, n, &f.Name):
 		f.Text = readText(n, setting.NotEmpty("a name, or remove the line"), setting.OneLine)
 	}
 	return f
@@ -81,12 +78,8 @@ func fromOf(l *loader, k key, n strictyaml.Node) any {
 // rolesOf reads a list of roles, or where a credential has groups.
 func rolesOf(l *loader, k key, n strictyaml.Node) any {
 	var r RolesFrom
-	switch {
-	case !n.Null() && !n.Says(): // {}
-	case n.IsMapping():
-		roles := key{name: "map", field: reflect.ValueOf(&r.Map).Elem(), tag: `required:"yes" as:"roles by group" form:"roles by group, as in {sre: [approver, operator]}"`}
-		l.mapping(n, []key{sourceKey(k.source(), &r.Name), roles}, "", "", "")
-	default:
+	groups := key{name: "map", field: reflect.ValueOf(&r.Map).Elem(), tag: `required:"yes" as:"roles by group" form:"roles by group, as in {sre: [approver, operator]}"`}
+	if !l.sourceOf(k, n, &r.Name, groups) {
 		r.Fixed = roleList(n)
 	}
 	return r
@@ -95,10 +88,17 @@ func rolesOf(l *loader, k key, n strictyaml.Node) any {
 // source returns where a credential has the value of k: claim or header.
 func (k key) source() string { return strings.TrimPrefix(k.tag.Get("as"), "roles ") }
 
-// sourceKey returns the key with the name of the claim or header.
-func sourceKey(where string, to *string) key {
-	tag := `required:"yes" text:"` + where + ` name"`
-	return key{name: where, field: reflect.ValueOf(to).Elem(), tag: reflect.StructTag(tag)}
+// sourceOf reads the mapping with the name of the claim or the header that has the value of k, and other keys. It
+// reports whether n is a mapping: {} has nothing.
+func (l *loader) sourceOf(k key, n strictyaml.Node, name *string, others ...key) bool {
+	if n.Null() || !n.IsMapping() {
+		return false
+	}
+	if n.Says() {
+		tag := `required:"yes" text:"` + k.source() + ` name"`
+		l.mapping(n, append([]key{{name: k.source(), field: reflect.ValueOf(name).Elem(), tag: reflect.StructTag(tag)}}, others...), "", "", "")
+	}
+	return true
 }
 
 func rolesByGroup(_ *loader, _ key, n strictyaml.Node) any {
