@@ -17,7 +17,11 @@ import (
 func read(t testing.TB, text string) (any, string) {
 	t.Helper()
 	r := &strictyaml.Report{File: "f"}
-	root, ok := r.Parse([]byte(text))
+	path := filepath.Join(t.TempDir(), "f")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	root, ok := r.Open(path)
 	var value any
 	if ok && !root.Missing() {
 		value = root.JSON()
@@ -27,7 +31,7 @@ func read(t testing.TB, text string) (any, string) {
 		problems = append(problems, p.String())
 	}
 	if !ok && len(problems) == 0 {
-		t.Fatalf("Parse(%q) is not ok and says nothing", text)
+		t.Fatalf("Open(%q) is not ok and says nothing", text)
 	}
 	return value, strings.Join(problems, "\n")
 }
@@ -66,7 +70,7 @@ func TestProblems(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			if _, got := read(t, tt.text); got != tt.want {
-				t.Errorf("Parse() reports %q, want %q", got, tt.want)
+				t.Errorf("Open() reports %q, want %q", got, tt.want)
 			}
 		})
 	}
@@ -92,7 +96,7 @@ func TestValues(t *testing.T) {
 			t.Parallel()
 			got, problems := read(t, tt.text)
 			if problems != "" {
-				t.Fatalf("Parse() reports %q", problems)
+				t.Fatalf("Open() reports %q", problems)
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("JSON() (-want +got):\n%s", diff)
