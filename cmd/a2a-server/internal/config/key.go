@@ -6,12 +6,10 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"unicode"
 
 	"a2a-server/approval"
 	"a2a-server/internal/lists"
 	"a2a-server/internal/setting"
-	"a2a-server/internal/strictjson"
 )
 
 // Key describes a setting, for flags and for the reference. Settings with keys of their own,
@@ -57,7 +55,7 @@ func public(keys []key) []Key {
 //	text      another kind of text, see [texts]
 //	oneof, min, max, or  the syntax of values, see [setting.Field]
 //	everybody the harm that every client could do if the networks had all addresses
-//	as        a value that is no text, see [loader.shape]
+//	as        a value that is no text, see [readers]
 //	needs     the keys without which it has no effect, as "key: why" and separated by |
 //	flag      it has a flag, as operators type it
 //	reload    a running server reads it again
@@ -297,26 +295,4 @@ func (k key) entries() (all, blank [][]key) {
 		all, blank = append(all, keysOf(entry)), append(blank, keysOf(none))
 	}
 	return all, blank
-}
-
-// jsonText returns the value of a key as JSON that is YAML, too.
-func jsonText(name string, v any) string {
-	text, err := strictjson.Plain(v)
-	if err != nil {
-		panic("the value of " + name + ": " + err.Error()) // it was read from YAML
-	}
-	return escapeControl(string(text))
-}
-
-// escapeControl escapes characters that JSON leaves as they are and YAML forbids.
-func escapeControl(text string) string {
-	var b strings.Builder
-	for _, r := range text {
-		if unicode.IsControl(r) || r == '\uFEFF' {
-			fmt.Fprintf(&b, "\\u%04x", r)
-		} else {
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
 }

@@ -54,15 +54,12 @@ type SMTP struct {
 	From     string `yaml:"from" kinds:"smtp" needed:"yes" text:"sender" doc:"Sender of mails."`
 }
 
-// placed reads the place of a secret.
-func placed(l *loader, n strictyaml.Node) Value {
-	return Value{At: l.place(n, "{file: /run/secrets/ops} or {env: OPS}")}
-}
+const placeExample = "{file: /run/secrets/ops} or {env: OPS}"
 
 // urlOrPlaced reads a URL, or the place of one.
 func urlOrPlaced(l *loader, n strictyaml.Node) (s Value) {
 	if n.IsMapping() {
-		return placed(l, n)
+		return Value{At: l.place(n, placeExample)}
 	}
 	s.Text = readText(n, func(text string) error {
 		u, err := url.Parse(text)

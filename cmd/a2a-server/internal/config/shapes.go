@@ -1,16 +1,19 @@
 package config
 
 import (
+	"fmt"
 	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"a2a-server/approval"
 	"a2a-server/approval/condition"
 	"a2a-server/internal/lists"
 	"a2a-server/internal/setting"
+	"a2a-server/internal/strictjson"
 	"a2a-server/internal/strictyaml"
 	"a2a-server/internal/visible"
 )
@@ -68,7 +71,7 @@ func readers() map[string]reader {
 	return map[string]reader{
 		"secret":         func(l *loader, _ key, n strictyaml.Node) any { return secretOf(l, n) },
 		"secrets":        func(l *loader, _ key, n strictyaml.Node) any { return secretsOf(l, n) },
-		"place":          func(l *loader, _ key, n strictyaml.Node) any { return placed(l, n) },
+		"place":          func(l *loader, _ key, n strictyaml.Node) any { return Value{At: l.place(n, placeExample)} },
 		"URL or place":   func(l *loader, _ key, n strictyaml.Node) any { return urlOrPlaced(l, n) },
 		"claim":          fromOf,
 		"header":         fromOf,
@@ -95,22 +98,23 @@ func readers() map[string]reader {
 
 // shapeText returns the value of such a key as JSON that is YAML, too.
 func shapeText(k key) string {
-	switch v := k.field.Interface().(type) {
+	shown := k.field.Interface()
+	switch v := shown.(type) {
 	case *approval.GrantTerms:
-		return grantsText(v)
+		shown = shownGrants(v)
 	case From:
 		switch {
 		case v.Name != "":
-			return jsonText(k.name, map[string]string{k.source(): v.Name})
+			shown = map[string]string{k.source(): v.Name}
 		case v.Text == "":
-			return "null"
+			shown = nil
+		default:
+			shown = v.Text
 		}
-		return jsonText(k.name, v.Text)
 	case RolesFrom:
-		if v.Name != "" {
-			return jsonText(k.name, map[string]any{k.source(): v.Name, "map": v.Map})
+		if shown = v.Fixed; v.Name != "" {
+			shown = map[string]any{k.source(): v.Name, "map": v.Map}
 		}
-		return jsonText(k.name, v.Fixed)
 	case Approve:
 		switch all := slices.Contains(v, "*"); {
 		case v != nil && !k.ofSeveral():
@@ -121,24 +125,41 @@ func shapeText(k key) string {
 			return "none"
 		}
 	}
-	return jsonText(k.name, k.field.Interface())
+	text, err := strictjson.Plain(shown)
+	if err != nil {
+		panic("the value of " + k.name + ": " + err.Error()) // it was read from YAML
+	}
+	return escapeControl(string(text))
 }
 
-// grantsText returns t as JSON that the reader of grants reads.
-func grantsText(t *approval.GrantTerms) string {
+// escapeControl escapes characters that JSON leaves as they are and YAML forbids.
+func escapeControl(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if unicode.IsControl(r) || r == '\uFEFF' {
+			fmt.Fprintf(&b, "\\u%04x", r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// shownGrants returns t as its reader reads it.
+func shownGrants(t *approval.GrantTerms) any {
 	if t == nil {
-		return "null"
+		return nil
 	}
 	longest := ""
 	if t.Max > 0 {
 		longest = setting.Duration(&t.Max, 0).String()
 	}
-	return jsonText("grants", struct {
+	return struct {
 		Scopes []approval.GrantScope `json:"scopes"`
 		Max    string                `json:"max,omitempty"`
 		Uses   int                   `json:"uses,omitempty"`
 		Vary   []string              `json:"vary,omitempty"`
-	}{t.Scopes, longest, t.Uses, t.Vary})
+	}{t.Scopes, longest, t.Uses, t.Vary}
 }
 
 // argv reads a list of texts.
