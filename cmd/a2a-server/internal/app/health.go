@@ -22,7 +22,6 @@ import (
 
 func healthCommand(p *cli.Program) *cobra.Command {
 	c := &cobra.Command{Use: "health", Short: "ask a running server whether it is ready; exit with 1 and the reason if not"}
-	c.Flags().SortFlags = false
 	h := &health{p: p, given: &cli.Flags{}}
 	cli.FileFlag(c, h.given)
 	c.Flags().StringVar(&h.data, "data", "", "The data `folder` of a server on this machine: its admin socket is asked first, if there is one.")

@@ -167,20 +167,16 @@ func checkServer(l *loader, n strictyaml.Node) {
 
 // checkSearch checks what is searched, and makes paths absolute.
 func checkSearch(l *loader, t *Tool, n strictyaml.Node) {
-	in, given := n.Path()+".", 0
-	for _, is := range []bool{l.given(in + "folder"), l.given(in + "folders"), t.Memory} {
-		if is {
-			given++
-		}
-	}
+	in := n.Path() + "."
+	folder, folders := l.given(in+"folder"), l.given(in+"folders")
 	switch {
-	case given == 0:
+	case !folder && !folders && !t.Memory:
 		n.Add("names nothing to search; write folder: ./docs")
-	case given > 1:
+	case folder && folders, t.Memory && (folder || folders):
 		n.Add("has more than one of folder, folders and memory; keep one of them, and make the others entries of their own")
-	case l.given(in+"folder") && t.Folder == "" && l.sound(in+"folder"):
+	case folder && t.Folder == "" && l.sound(in+"folder"):
 		l.at(in+"folder", "is empty; write ./docs")
-	case l.given(in+"folders") && len(t.Folders) == 0 && l.sound(in+"folders"):
+	case folders && len(t.Folders) == 0 && l.sound(in+"folders"):
 		l.at(in+"folders", "is empty; write [./docs, ./manuals]")
 	}
 	if t.Memory {

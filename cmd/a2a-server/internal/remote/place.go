@@ -48,7 +48,6 @@ type target struct {
 // targetFlags gives c the flags that name a running server.
 func targetFlags(c *cobra.Command) *target {
 	t := &target{given: &cli.Flags{}}
-	c.Flags().SortFlags = false
 	c.Flags().StringVar(&t.url, "url", "", "The `url` of the server.")
 	c.Flags().StringVar(&t.socket, "socket", "", "The admin socket of the server, a `file`.")
 	c.Flags().StringVar(&t.context, "context", "", "The `name` of a context.")

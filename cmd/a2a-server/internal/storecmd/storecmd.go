@@ -33,7 +33,6 @@ type storeOf struct {
 
 func storeFlags(c *cobra.Command) *storeOf {
 	s := &storeOf{given: &cli.Flags{}}
-	c.Flags().SortFlags = false
 	c.Flags().StringVar(&s.data, "data", "", "The data `folder` of the server. Defaults to the one in its configuration.")
 	cli.FileFlag(c, s.given)
 	return s
