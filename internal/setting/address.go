@@ -94,8 +94,8 @@ func Host(to *string) Value {
 	})
 }
 
-// Network returns a value that is an address, or a network in CIDR notation.
-func Network(to *netip.Prefix) Value {
+// network returns a value that is an address, or a network in CIDR notation.
+func network(to *netip.Prefix) Value {
 	return variable[netip.Prefix]{
 		to: to, how: "a network such as 10.0.0.0/8",
 		parse: func(text string) (netip.Prefix, error) {

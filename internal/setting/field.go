@@ -1,6 +1,7 @@
 package setting
 
 import (
+	"cmp"
 	"net/netip"
 	"reflect"
 	"strings"
@@ -15,25 +16,22 @@ import (
 //	or        another value that a size or a duration may have: 0, or never, which is the tag never
 func Field(v reflect.Value, tag reflect.StructTag) Value {
 	noun, listed, _ := strings.Cut(tag.Get("oneof"), ": ")
-	words := strings.Split(listed, ", ")
+	words := strings.Split(cmp.Or(listed, "true, false"), ", ")
 	_, or := tag.Lookup("or")
 	switch to := v.Addr().Interface().(type) {
 	case *bool:
-		if listed != "" {
-			return Either(to, words[0], words[1])
-		}
-		return Bool(to)
+		return either(to, words[0], words[1])
 	case *int:
-		return Count(to, int(bound(tag, "min", 0)), int(bound(tag, "max", Unlimited)))
+		return Count(to, int(bound(tag, "min", 0)), int(bound(tag, "max", unlimited)))
 	case *int64:
-		return Size(to, bound(tag, "min", 0), bound(tag, "max", 1<<44), or)
+		return size(to, bound(tag, "min", 0), bound(tag, "max", 1<<44), or)
 	case *time.Duration:
 		if or {
-			return Deadline(to, time.Duration(bound(tag, "never", 0)))
+			return deadline(to, time.Duration(bound(tag, "never", 0)))
 		}
 		return Duration(to, time.Duration(bound(tag, "min", 0)))
 	case *netip.Prefix:
-		return Network(to)
+		return network(to)
 	}
 	to, _ := v.Addr().Convert(reflect.TypeFor[*string]()).Interface().(*string)
 	if listed != "" {
@@ -50,7 +48,7 @@ func bound(tag reflect.StructTag, name string, none int64) int64 {
 	switch {
 	case !has:
 		return none
-	case Size(&n, -1, 1<<44, true).UnmarshalText([]byte(text)) == nil:
+	case size(&n, -1, 1<<44, true).UnmarshalText([]byte(text)) == nil:
 		return n
 	case Duration(&d, 0).UnmarshalText([]byte(text)) == nil:
 		return int64(d)
