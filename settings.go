@@ -1,9 +1,7 @@
 package a2aserver
 
 import (
-	"net"
 	"net/netip"
-	"net/url"
 	"path/filepath"
 	"strings"
 	"time"
@@ -162,7 +160,7 @@ func (s *Settings) StoreFile() (kind, path string) {
 // URL or the key of its proxies; "" if there is none.
 func (s *Settings) Proxied() string {
 	switch {
-	case s.PublicURL != "" && !localURL(s.PublicURL):
+	case s.PublicURL != "" && !setting.LocalURL(s.PublicURL):
 		return s.PublicURL
 	case s.GRPC.PublicURL != "" && !setting.Loopback(s.GRPC.PublicURL):
 		return s.GRPC.PublicURL
@@ -170,10 +168,4 @@ func (s *Settings) Proxied() string {
 		return "trusted_proxies"
 	}
 	return ""
-}
-
-// localURL reports whether the host of a URL is an address of this machine alone.
-func localURL(text string) bool {
-	u, err := url.Parse(text)
-	return err == nil && setting.Loopback(net.JoinHostPort(u.Hostname(), "0"))
 }

@@ -42,6 +42,12 @@ func Loopback(listen string) bool {
 	return err == nil && addr.Unmap().IsLoopback()
 }
 
+// LocalURL reports whether the host of a URL is an address of this machine alone.
+func LocalURL(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && Loopback(net.JoinHostPort(u.Hostname(), "0"))
+}
+
 // BaseURL returns a value that is "" or an http or https URL to which paths are appended; a
 // trailing slash is removed.
 func BaseURL(to *string) Value {
@@ -88,8 +94,8 @@ func Host(to *string) Value {
 	})
 }
 
-// Network returns a value that is an address, or a network in CIDR notation.
-func Network(to *netip.Prefix) Value {
+// network returns a value that is an address, or a network in CIDR notation.
+func network(to *netip.Prefix) Value {
 	return variable[netip.Prefix]{
 		to: to, how: "a network such as 10.0.0.0/8",
 		parse: func(text string) (netip.Prefix, error) {

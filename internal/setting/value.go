@@ -43,11 +43,8 @@ func (v variable[T]) UnmarshalText(text []byte) error {
 func (v variable[T]) String() string { return v.write(*v.to) }
 func (v variable[T]) Form() string   { return v.how }
 
-// Bool returns a value that is true or false.
-func Bool(to *bool) Value { return Either(to, "true", "false") }
-
-// Either returns a bool that is written as yes or no, which are any two words.
-func Either(to *bool, yes, no string) Value {
+// either returns a bool that is written as yes or no, which are any two words.
+func either(to *bool, yes, no string) Value {
 	return variable[bool]{to, yes + " or " + no, func(text string) (bool, error) {
 		value := strings.EqualFold(text, yes)
 		if !value && !strings.EqualFold(text, no) {
@@ -85,13 +82,13 @@ func number[T ~int | ~int64](to *T, how string, least, most, other T, little str
 	}, func(n T) string { return write(int64(n)) }}
 }
 
-// Unlimited is the upper bound of counts that have no other.
-const Unlimited = math.MaxInt32
+// unlimited is the upper bound of counts that have no other.
+const unlimited = math.MaxInt32
 
 // Count returns a value that is a whole number from least to most.
 func Count(to *int, least, most int) Value {
 	how := fmt.Sprintf("a number from %d", least)
-	if most != Unlimited {
+	if most != unlimited {
 		how += fmt.Sprintf(" to %d", most)
 	}
 	return number(to, how, least, most, least, "small", func(text string) (int64, error) {
@@ -122,9 +119,9 @@ var units = []struct {
 	bytes  int64
 }{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}}
 
-// Size returns a value that is a number of bytes from least to most, or also 0 if none is
+// size returns a value that is a number of bytes from least to most, or also 0 if none is
 // true.
-func Size(to *int64, least, most int64, none bool) Value {
+func size(to *int64, least, most int64, none bool) Value {
 	how, other := fmt.Sprintf("a size from %s to %s", writeSize(least), writeSize(most)), least
 	if none {
 		how, other = how+", or 0", 0
@@ -182,9 +179,9 @@ func duration(to *time.Duration, least time.Duration) variable[time.Duration] {
 	})
 }
 
-// Deadline returns a value that is a duration of at least 1 ms, or the word never, which
+// deadline returns a value that is a duration of at least 1 ms, or the word never, which
 // sets the variable to the value of never.
-func Deadline(to *time.Duration, never time.Duration) Value {
+func deadline(to *time.Duration, never time.Duration) Value {
 	v := duration(to, time.Millisecond)
 	parse, write := v.parse, v.write
 	v.how = "never, or a duration"

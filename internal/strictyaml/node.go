@@ -74,8 +74,8 @@ func (n Node) IsText() bool {
 	return tag == "!!str" || tag == "!!timestamp"
 }
 
-// Found describes n for people who do not know YAML well.
-func (n Node) Found() string {
+// found describes n for people who do not know YAML well.
+func (n Node) found() string {
 	switch {
 	case n.Null():
 		return "nothing"
@@ -104,7 +104,7 @@ func (n Node) Expected(what, more string) {
 	case n.yaml.Style&yaml.TaggedStyle != 0:
 		n.Add("the tag %s is not supported; remove it", clip(n.yaml.Tag))
 	default:
-		n.Add("expected %s, found %s%s", what, n.Found(), more)
+		n.Add("expected %s, found %s%s", what, n.found(), more)
 	}
 }
 
@@ -170,7 +170,7 @@ func (n Node) Members(what, more string) ([]Member, bool) {
 		k, v := n.yaml.Content[i], n.yaml.Content[i+1]
 		key := Node{path: n.path, place: placeOf(k), yaml: k, report: n.report}
 		if k.Kind != yaml.ScalarNode {
-			key.Add("a key must be a word, found %s", key.Found())
+			key.Add("a key must be a word, found %s", key.found())
 			continue
 		}
 		key.path = join(n.path, clip(k.Value))

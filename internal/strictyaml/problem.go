@@ -3,7 +3,7 @@
 // that are not UTF-8 are problems, and every problem has a line, a column, and the path of its
 // key.
 //
-// Callers use [Report.Read] and walk the [Node] that it returns. Each step either returns a
+// Callers use [Report.Open] and walk the [Node] that it returns. Each step either returns a
 // value or adds a problem, so that a single pass finds all problems. The package does not know
 // the purpose of a file.
 package strictyaml

@@ -36,27 +36,38 @@ func Stat(path string) error {
 	return nil
 }
 
-// Open is [Report.Read] for the file at path. If the file cannot be read, that is a problem,
-// and ok is false.
+// Open is [Report.Parse] for the file at path, which may have [MaxFile] bytes. If the file cannot be read, that is a
+// problem, and ok is false.
 func (r *Report) Open(path string) (root Node, ok bool) {
-	err := Stat(path)
-	if err == nil {
-		var f *os.File
-		if f, err = os.Open(path); err == nil {
-			defer f.Close() //nolint:errcheck // nothing was written
-			root, ok, err = r.Read(f)
-		}
-		if err != nil {
-			err = unreadable(err)
-		}
-	}
+	text, err := readFile(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		r.Add(Place{}, "", "there is no such file; correct its name, or leave it out to use the defaults")
 	case err != nil:
 		r.Add(Place{}, "", "%v", err)
+	case len(text) > MaxFile:
+		r.Add(Place{}, "", "is larger than %d MiB; make it smaller, or name another file", MaxFile>>20)
+	default:
+		return r.Parse(text)
 	}
-	return root, ok
+	return Node{}, false
+}
+
+// readFile returns the file at path, or a byte more than [MaxFile] of it.
+func readFile(path string) ([]byte, error) {
+	if err := Stat(path); err != nil {
+		return nil, err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	defer f.Close() //nolint:errcheck // nothing was written
+	text, err := io.ReadAll(io.LimitReader(f, MaxFile+1))
+	if err != nil {
+		err = unreadable(err)
+	}
+	return text, err
 }
 
 // unreadable returns err without operation and path, which problems have anyway.
@@ -68,23 +79,8 @@ func unreadable(err error) error {
 	return fmt.Errorf("cannot be read: %w; make it readable for the user who runs the server", err)
 }
 
-// Read parses a file of at most [MaxFile] bytes from f. The root of a file without a value is
-// [Node.Null]. If it is not valid, ok is false and a problem has been added. The error is
-// that of f.
-func (r *Report) Read(f io.Reader) (root Node, ok bool, err error) {
-	text, err := io.ReadAll(io.LimitReader(f, MaxFile+1))
-	if err != nil {
-		return Node{}, false, err
-	}
-	if len(text) > MaxFile {
-		r.Add(Place{}, "", "is larger than %d MiB; make it smaller, or name another file", MaxFile>>20)
-		return Node{}, false, nil
-	}
-	root, ok = r.Parse(text)
-	return root, ok, nil
-}
-
-// Parse is [Report.Read] for text of limited size.
+// Parse parses text of limited size. The root of a file without a value is [Node.Null]. If it is not valid, ok is false
+// and a problem has been added.
 func (r *Report) Parse(text []byte) (root Node, ok bool) {
 	if !r.readable(string(text)) {
 		return Node{}, false

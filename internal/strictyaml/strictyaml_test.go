@@ -1,13 +1,11 @@
 package strictyaml_test
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"testing/iotest"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
@@ -19,10 +17,11 @@ import (
 func read(t testing.TB, text string) (any, string) {
 	t.Helper()
 	r := &strictyaml.Report{File: "f"}
-	root, ok, err := r.Read(strings.NewReader(text))
-	if err != nil {
-		t.Fatalf("Read() = %v", err)
+	path := filepath.Join(t.TempDir(), "f")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
 	}
+	root, ok := r.Open(path)
 	var value any
 	if ok && !root.Missing() {
 		value = root.JSON()
@@ -32,7 +31,7 @@ func read(t testing.TB, text string) (any, string) {
 		problems = append(problems, p.String())
 	}
 	if !ok && len(problems) == 0 {
-		t.Fatalf("Read(%q) is not ok and says nothing", text)
+		t.Fatalf("Open(%q) is not ok and says nothing", text)
 	}
 	return value, strings.Join(problems, "\n")
 }
@@ -71,7 +70,7 @@ func TestProblems(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			if _, got := read(t, tt.text); got != tt.want {
-				t.Errorf("Read() reports %q, want %q", got, tt.want)
+				t.Errorf("Open() reports %q, want %q", got, tt.want)
 			}
 		})
 	}
@@ -97,7 +96,7 @@ func TestValues(t *testing.T) {
 			t.Parallel()
 			got, problems := read(t, tt.text)
 			if problems != "" {
-				t.Fatalf("Read() reports %q", problems)
+				t.Fatalf("Open() reports %q", problems)
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("JSON() (-want +got):\n%s", diff)
@@ -110,9 +109,9 @@ func TestValues(t *testing.T) {
 func TestDecode(t *testing.T) {
 	t.Parallel()
 	r := &strictyaml.Report{File: "f"}
-	root, ok, err := r.Read(strings.NewReader("name: 7\nStepz: 1\nother: 2\n? x\nsteps: {x: [1]}\n"))
-	if !ok || err != nil {
-		t.Fatalf("Read() = %v, %v", ok, err)
+	root, ok := r.Parse([]byte("name: 7\nStepz: 1\nother: 2\n? x\nsteps: {x: [1]}\n"))
+	if !ok {
+		t.Fatalf("Parse() reports %v", r.Problems())
 	}
 	var f struct{ Name, Steps, Limit strictyaml.Node }
 	root.Decode(&f)
@@ -153,9 +152,12 @@ func TestOpen(t *testing.T) {
 	if root, ok := (&strictyaml.Report{}).Open(os.DevNull); !ok || !root.Null() {
 		t.Errorf("Open(%s) = %+v, %v, want nothing", os.DevNull, root, ok)
 	}
-	broken := errors.New("disk on fire")
-	if _, ok, err := (&strictyaml.Report{}).Read(iotest.ErrReader(broken)); ok || !errors.Is(err, broken) {
-		t.Errorf("Read() = %v, %v, want %v", ok, err, broken)
+	const broken = "/proc/self/mem" // it can be opened, and its first byte cannot be read
+	if _, err := os.Stat(broken); err == nil {
+		r := &strictyaml.Report{}
+		if _, ok := r.Open(broken); ok || len(r.Problems()) != 1 || !strings.Contains(r.Problems()[0].Problem, "cannot be read: input/output error") {
+			t.Errorf("Open(%s) = %v, %v, want the error of the disk", broken, ok, r.Problems())
+		}
 	}
 }
 
@@ -177,11 +179,7 @@ func FuzzRead(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		r := &strictyaml.Report{File: "f"}
-		root, ok, err := r.Read(strings.NewReader(string(text)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if ok {
+		if root, ok := r.Parse(text); ok {
 			root.JSON()
 			var f struct {
 				A string

@@ -118,8 +118,9 @@ func serveCommand(p *cli.Program) *cobra.Command {
 	return c
 }
 
-// settle makes c and its subcommands refuse arguments that they do not take.
+// settle makes c and its subcommands refuse arguments that they do not take, and list their flags as they are added.
 func settle(c *cobra.Command) {
+	c.Flags().SortFlags = false
 	for _, sub := range c.Commands() {
 		settle(sub)
 	}

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"fmt"
 	"path/filepath"
 
 	a2aserver "a2a-server"
@@ -24,8 +23,7 @@ func configCheck(p *cli.Program, given *cli.Flags) error {
 	if err := a2aserver.Check(options); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(p.Stdout, text)
-	return err
+	return p.Printf("%s\n", text)
 }
 
 func configShow(p *cli.Program, given *cli.Flags) error {

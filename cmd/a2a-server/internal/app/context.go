@@ -80,8 +80,7 @@ func contextUse(p *cli.Program) *cobra.Command {
 			one := all.All[all.Current]
 			text = "commands ask " + visible.Line(one.URL+one.Socket)
 		}
-		_, err = fmt.Fprintln(p.Stdout, text)
-		return err
+		return p.Printf("%s\n", text)
 	}
 	return c
 }
@@ -90,7 +89,6 @@ func contextSet(p *cli.Program) *cobra.Command {
 	c := &cobra.Command{Use: "set NAME", Short: "add or replace a context; the first one is the current one", Long: contextHelp}
 	cli.Takes(c, "", "the name of a context")
 	var one contexts.Context
-	c.Flags().SortFlags = false
 	c.Flags().StringVar(&one.URL, "url", "", "The `url` of the server.")
 	c.Flags().StringVar(&one.Socket, "socket", "", "The admin socket of a server on this machine instead, a `file`.")
 	c.Flags().StringVar(&one.TokenFile, "token-file", "", "The `file` that has a bearer token. It is read for each request.")
@@ -135,8 +133,7 @@ func contextSet(p *cli.Program) *cobra.Command {
 		if err := all.Write(path); err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(p.Stdout, "%s %s\n", name, past)
-		return err
+		return p.Printf("%s %s\n", name, past)
 	}
 	return c
 }

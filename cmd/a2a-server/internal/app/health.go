@@ -22,7 +22,6 @@ import (
 
 func healthCommand(p *cli.Program) *cobra.Command {
 	c := &cobra.Command{Use: "health", Short: "ask a running server whether it is ready; exit with 1 and the reason if not"}
-	c.Flags().SortFlags = false
 	h := &health{p: p, given: &cli.Flags{}}
 	cli.FileFlag(c, h.given)
 	c.Flags().StringVar(&h.data, "data", "", "The data `folder` of a server on this machine: its admin socket is asked first, if there is one.")
@@ -138,8 +137,7 @@ func (h *health) print(details string) error {
 	if !h.verbose {
 		details = ""
 	}
-	_, err := fmt.Fprint(h.p.Stdout, "ready\n"+visible.Text(details))
-	return err
+	return h.p.Printf("ready\n%s", visible.Text(details))
 }
 
 // ready asks a server, ignoring proxies set in the environment, and returns the details of the

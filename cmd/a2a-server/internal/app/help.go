@@ -77,8 +77,7 @@ func help(p *cli.Program, c *cobra.Command) error {
 			b.WriteString("\nand the flags of the configuration: 'a2a-server help serve' lists them\n")
 		}
 	}
-	_, err := fmt.Fprint(p.Stdout, b.String())
-	return err
+	return p.Printf("%s", b.String())
 }
 
 // listed prints names and descriptions of commands in two columns.

@@ -36,7 +36,6 @@ func reloadCommand(p *cli.Program) *cobra.Command {
 		for _, warning := range answer.Warnings {
 			text += "\nwarning: " + visible.Line(warning)
 		}
-		_, err = fmt.Fprintln(p.Stdout, text)
-		return err
+		return p.Printf("%s\n", text)
 	})
 }

@@ -102,7 +102,7 @@ func tasksWatch(p *cli.Program) *cobra.Command {
 				if err != nil {
 					return s.Interrupted(ctx, err)
 				}
-				if _, err := fmt.Fprintln(p.Stdout, visible.Line(string(e.Data))); err != nil { // escaped as in JSON
+				if err := p.Printf("%s\n", visible.Line(string(e.Data))); err != nil { // escaped as in JSON
 					return err
 				}
 			}

@@ -10,8 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	a2aserver "a2a-server"
+
 	"a2a-server/cmd/a2a-server/internal/cli"
-	"a2a-server/cmd/a2a-server/internal/config"
 	"a2a-server/internal/keyring"
 	"a2a-server/internal/lists"
 	"a2a-server/internal/suggest"
@@ -43,7 +44,7 @@ func signingRotate(p *cli.Program) *cobra.Command {
 		}
 		folder := conf.KeysFolder()
 		if folder == "" {
-			return fmt.Errorf("%w: the store is not a file, so that the server's own keys are in memory: a restart makes new ones", config.ErrUnusable)
+			return fmt.Errorf("%w: the store is not a file, so that the server's own keys are in memory: a restart makes new ones", a2aserver.ErrConfig)
 		}
 		for _, purpose := range purposes {
 			until, err := keyring.Rotate(folder, keyring.Purpose(purpose), time.Now())
@@ -53,7 +54,7 @@ func signingRotate(p *cli.Program) *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("make a new key for %s: %w", purpose, err)
 			}
-			if _, err := fmt.Fprintf(p.Stdout, "%s: a new key is in use; values from the old key are accepted until %s\n", purpose, until.Format(time.RFC3339)); err != nil {
+			if err := p.Printf("%s: a new key is in use; values from the old key are accepted until %s\n", purpose, until.Format(time.RFC3339)); err != nil {
 				return err
 			}
 		}

@@ -53,7 +53,7 @@ func list(p *cli.Program) *cobra.Command {
 	})
 }
 
-func printList(p *cli.Program, as cli.Form, all *remote.ApprovalList, q *client.ApprovalQuery) error {
+func printList(p *cli.Program, as cli.Form, all *cli.Listed[client.Approval], q *client.ApprovalQuery) error {
 	states := q.Task != "" || q.State != ""
 	head := []string{"ID", "TOOL", "RISK", "REQUESTER", "REQUESTED", "DEADLINE", "GATE", "ARGUMENTS"}
 	if states {

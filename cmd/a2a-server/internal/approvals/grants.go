@@ -34,24 +34,21 @@ func listGrants(p *cli.Program) *cobra.Command {
 			return err
 		}
 		lines, now := []string{"ID\tOWNER\tBY\tMADE\tLETS START"}, time.Now()
-		for i := range all.Grants {
-			g := &all.Grants[i]
+		for i := range all.Items {
+			g := &all.Items[i]
 			lines = append(lines, display.Row(g.ID, g.Owner.Subject, g.By.Subject, display.Ago(g.Made, now), g.Words))
 		}
-		return p.List(*c.As, all, lines, "there are no grants", all.More, all.Reach)
+		return p.List(*c.As, grantsJSON{all.Items, all.More, all.Reach}, lines, "there are no grants", all.More, all.Reach)
 	})
 }
 
 // grants returns the grants in force, at most limit.
-func grants(ctx context.Context, s *remote.Server, limit int) (all grantsJSON, err error) {
-	var q client.GrantQuery
-	all.Grants, all.More, err = cli.Collect(limit, func(limit int, cursor string) ([]client.Grant, string, error) {
-		q.Limit, q.Cursor = limit, cursor
-		page, err := s.Grants(ctx, q)
-		all.Reach = page.Reach
-		return page.Items, page.Next, s.Explain(err)
+func grants(ctx context.Context, s *remote.Server, limit int) (*cli.Listed[client.Grant], error) {
+	return cli.Collect(limit, func(all *cli.Listed[client.Grant], limit int, cursor string) (string, error) {
+		page, err := s.Grants(ctx, client.GrantQuery{Limit: limit, Cursor: cursor})
+		all.Items, all.Reach = append(all.Items, page.Items...), page.Reach
+		return page.Next, s.Explain(err)
 	})
-	return all, err
 }
 
 func revokeGrant(p *cli.Program) *cobra.Command {
@@ -75,7 +72,7 @@ func revokeGrant(p *cli.Program) *cobra.Command {
 			if err := s.RevokeGrant(ctx, id, *reason); err != nil {
 				return s.Changed(err, "the grant was revoked", "approvals", "grants", "list")
 			}
-			if _, err := fmt.Fprintf(p.Stdout, "the grant %s is revoked\n", visible.Line(id)); err != nil {
+			if err := p.Printf("the grant %s is revoked\n", visible.Line(id)); err != nil {
 				return err
 			}
 		}
@@ -83,7 +80,7 @@ func revokeGrant(p *cli.Program) *cobra.Command {
 			p.NoteReach(reach, len(args))
 		}
 		if len(args) == 0 {
-			_, err = fmt.Fprintf(p.Stdout, "there are no grants by %s\n", visible.Line(*by))
+			err = p.Printf("there are no grants by %s\n", visible.Line(*by))
 		}
 		return err
 	})
@@ -93,12 +90,15 @@ func revokeGrant(p *cli.Program) *cobra.Command {
 // may see them.
 func grantsBy(ctx context.Context, s *remote.Server, by string) (ids []string, reach *client.Reach, err error) {
 	all, err := grants(ctx, s, math.MaxInt)
-	for i := range all.Grants {
-		if maker := &all.Grants[i].By; strings.EqualFold(maker.Subject, by) || strings.EqualFold(maker.Person, by) {
-			ids = append(ids, all.Grants[i].ID)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i := range all.Items {
+		if maker := &all.Items[i].By; strings.EqualFold(maker.Subject, by) || strings.EqualFold(maker.Person, by) {
+			ids = append(ids, all.Items[i].ID)
 		}
 	}
-	return ids, all.Reach, err
+	return ids, all.Reach, nil
 }
 
 // grantRequest returns the request for a grant in the flags of a decision, nil if there is none.

@@ -68,7 +68,7 @@ func printChanged(p *cli.Program, a *client.Approval, shown map[string]client.St
 	if asJSON {
 		raw, err := json.Marshal(a)
 		if err == nil {
-			_, err = fmt.Fprintf(p.Stdout, "%s\n", raw)
+			err = p.Printf("%s\n", raw)
 		}
 		return err
 	}
@@ -78,8 +78,7 @@ func printChanged(p *cli.Program, a *client.Approval, shown map[string]client.St
 	} else {
 		line += "  for " + visible.Line(a.Requester.Subject) + "  " + visible.Clip(string(a.Arguments), 200)
 	}
-	_, err := fmt.Fprintln(p.Stdout, line)
-	return err
+	return p.Printf("%s\n", line)
 }
 
 const waitHelp = "The command is done once the approval is approved, edited or answered.\n"
@@ -158,8 +157,7 @@ func printEnd(p *cli.Program, a *client.Approval, printed bool) error {
 	if printed {
 		return nil
 	}
-	_, err := fmt.Fprintln(p.Stdout, text)
-	return err
+	return p.Printf("%s\n", text)
 }
 
 func extend(p *cli.Program) *cobra.Command {

@@ -25,7 +25,6 @@ func (f *Flags) Set(name, value string) { f.values[name] = value }
 // reported together with all other problems of the configuration.
 func ConfigFlags(c *cobra.Command) *Flags {
 	given := &Flags{values: map[string]string{}}
-	c.Flags().SortFlags = false
 	FileFlag(c, given)
 	for _, k := range config.Keys() {
 		if !k.HasFlag {

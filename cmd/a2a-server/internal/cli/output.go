@@ -61,7 +61,7 @@ func (p *Program) List(as Form, v any, lines []string, none string, more bool, r
 	case len(lines) > 1:
 		err = display.Table(p.Stdout, lines)
 	case none != "":
-		_, err = fmt.Fprintln(p.Stdout, none)
+		err = p.Printf("%s\n", none)
 	}
 	if err == nil && more {
 		_, err = fmt.Fprintln(p.Stderr, "There are more: raise --limit to list them.")
@@ -84,8 +84,7 @@ func (p *Program) Show(as Form, v any, text string) error {
 	if as == AsJSON {
 		return p.PrintJSON(v)
 	}
-	_, err := io.WriteString(p.Stdout, text)
-	return err
+	return p.Printf("%s", text)
 }
 
 const (
@@ -100,21 +99,28 @@ func LimitFlag(c *cobra.Command) *int {
 	return c.Flags().Int("limit", MaxListed, "How many to list at most. Default 1000.")
 }
 
-// Collect reads pages until they end or have limit entries. read reads a page of at most so many
-// entries at a cursor, and returns the cursor of the next page. more reports whether further
-// pages exist.
-func Collect[T any](limit int, read func(limit int, cursor string) ([]T, string, error)) (all []T, more bool, err error) {
+// Listed are the entries of a list: the output of its command with -o json.
+type Listed[T any] struct {
+	Items   []T           `json:"items"`
+	Damaged int           `json:"damaged,omitempty"` // how many cannot be read
+	More    bool          `json:"more,omitempty"`    // not all are listed
+	Reach   *client.Reach `json:"reach,omitempty"`   // which the caller may see
+}
+
+// Collect reads pages until they end or have limit entries. read adds a page of at most so many entries at a cursor,
+// and returns the cursor of the next page.
+func Collect[T any](limit int, read func(all *Listed[T], limit int, cursor string) (next string, err error)) (*Listed[T], error) {
 	if limit < 1 {
-		return nil, false, Usage("--limit is %d: write a number from 1", limit)
+		return nil, Usage("--limit is %d: write a number from 1", limit)
 	}
-	all = []T{} // in JSON, too
+	all := &Listed[T]{Items: []T{}} // in JSON, too
 	for cursor := ""; ; {
-		page, next, err := read(min(limit-len(all), maxPage), cursor)
+		next, err := read(all, min(limit-len(all.Items), maxPage), cursor)
 		if err != nil {
-			return nil, false, err
+			return nil, err
 		}
-		if all = append(all, page...); next == "" || len(all) >= limit {
-			return all, next != "", nil
+		if all.More = next != ""; !all.More || len(all.Items) >= limit {
+			return all, nil
 		}
 		cursor = next
 	}

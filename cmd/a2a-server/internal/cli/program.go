@@ -32,3 +32,9 @@ func (p *Program) Variable(name string) string {
 	value, _ := config.Lookup(p.Env, name)
 	return value
 }
+
+// Printf prints to the standard output, as in package fmt.
+func (p *Program) Printf(format string, args ...any) error {
+	_, err := fmt.Fprintf(p.Stdout, format, args...)
+	return err
+}

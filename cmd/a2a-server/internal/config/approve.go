@@ -7,21 +7,36 @@ import (
 	"strings"
 
 	"a2a-server/approval"
-	"a2a-server/internal/lists"
 )
 
-// asked is a gate that something other than gates makes: a key that is at a path.
-type asked struct {
-	gate approval.Gate
+// placedGate is a gate of the policy and the path of the key that makes it.
+type placedGate struct {
+	approval.Gate
 	path string
 }
 
+// writtenGates returns the gates under gates: of the configuration and then of policy.files, in their order.
+func writtenGates(c *Config) (all []placedGate) {
+	for n, gates := range append([][]approval.Gate{c.Gates}, c.fileGates...) {
+		in := ""
+		if n > 0 {
+			in = filePath(n-1) + "."
+		}
+		for i := range gates {
+			all = append(all, placedGate{gates[i], fmt.Sprintf("%sgates[%d]", in, i)})
+		}
+	}
+	return all
+}
+
+func gateOf(g placedGate) approval.Gate { return g.Gate }
+
 // askedBy returns the gates of approve_tools, of pins, and, with declared_gates: ignore, of each written approve:
 // it silences the gates that tools declare, but not the file.
-func askedBy(c *Config) []asked {
-	var all []asked
+func askedBy(c *Config) []placedGate {
+	var all []placedGate
 	for _, pattern := range c.ApproveTools {
-		all = append(all, asked{approval.Gate{Name: "approve_tools: " + pattern, Tool: pattern, Action: approval.ActionAsk}, "approve_tools"})
+		all = append(all, placedGate{approval.Gate{Name: "approve_tools: " + pattern, Tool: pattern, Action: approval.ActionAsk}, "approve_tools"})
 	}
 	for i := range c.Tools.Entries {
 		if t := &c.Tools.Entries[i]; len(t.Pins) > 0 {
@@ -29,7 +44,7 @@ func askedBy(c *Config) []asked {
 			for name, digest := range t.Pins {
 				pins[t.Name+"_"+name] = digest
 			}
-			all = append(all, asked{approval.Gate{Name: path, Tool: t.Name + "_*", Action: approval.ActionAsk, When: approval.Unpinned(pins)}, path})
+			all = append(all, placedGate{approval.Gate{Name: path, Tool: t.Name + "_*", Action: approval.ActionAsk, When: approval.Unpinned(pins)}, path})
 		}
 	}
 	if c.DeclaredGates != IgnoreDeclared {
@@ -42,31 +57,28 @@ func askedBy(c *Config) []asked {
 			if t.Kind.Prefixes() {
 				pattern += "_" + name
 			}
-			all = append(all, asked{approval.Gate{Name: path + ": " + pattern, Tool: pattern, Action: approval.ActionAsk}, path})
+			all = append(all, placedGate{approval.Gate{Name: path + ": " + pattern, Tool: pattern, Action: approval.ActionAsk}, path})
 		}
 	}
 	return all
 }
 
 // policyGates returns the gates of the policy: the gates under gates, and then the others.
-func policyGates(c *Config) []approval.Gate {
-	return slices.Concat(AllGates(c), lists.Map(askedBy(c), func(a asked) approval.Gate { return a.gate }))
-}
+func policyGates(c *Config) []placedGate { return slices.Concat(writtenGates(c), askedBy(c)) }
 
 // GatePath returns the path of the key that made gate i of the policy, from 0.
 func GatePath(c *Config, i int) string {
-	if at := gateAt(c, i); at != "" {
-		return at + ".tool"
+	path := policyGates(c)[i].path
+	if i < len(writtenGates(c)) {
+		path += ".tool"
 	}
-	if others, i := askedBy(c), i-len(AllGates(c)); i < len(others) {
-		return others[i].path
-	}
-	return ""
+	return path
 }
 
-// Problem returns a problem at the place where a key was set. The caller sets the field
-// Problem.
-func (c *Config) Problem(path string) Problem { return c.origins[path].problem(path) }
+// Problem returns a problem at the place where a key was set.
+func (c *Config) Problem(path, format string, args ...any) Problem {
+	return c.origins[path].problem(path, format, args...)
+}
 
 // Exempt reports whether no_approve_tools names the tool of this name.
 func Exempt(c *Config, name string) bool {

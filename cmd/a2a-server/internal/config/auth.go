@@ -35,11 +35,40 @@ type Auth struct {
 	Tenant             string       `yaml:"tenant" text:"name" doc:"Tenant of callers without any in their credential or its section."`
 }
 
+// method is a way to authenticate that is configured, or a local user.
+type method struct {
+	name   string // with which subjects begin
+	key    string // path of the key that configures it
+	in     string // path of the section with its roles
+	tenant From
+	roles  RolesFrom
+}
+
+// methods returns the ways to authenticate, local users last.
+func (a *Auth) methods() (all []method) {
+	if a.Keys.File != "" {
+		all = append(all, method{name: "key", key: "auth.keys.file"})
+	}
+	for i, o := range a.OIDC {
+		in := fmt.Sprintf("auth.oidc[%d].", i)
+		all = append(all, method{name: o.Name, key: in + "name", in: in, tenant: o.Tenant, roles: o.Roles})
+	}
+	if a.MTLS.Given() {
+		all = append(all, method{name: "mtls", key: "auth.mtls.subject", in: "auth.mtls.", tenant: From{Text: a.MTLS.Tenant}, roles: RolesFrom{Fixed: a.MTLS.Roles}})
+	}
+	if a.Proxy.Header != "" {
+		all = append(all, method{name: "proxy", key: "auth.proxy.header", in: "auth.proxy.", tenant: a.Proxy.Tenant, roles: a.Proxy.Roles})
+	}
+	for i, u := range a.Socket {
+		in := fmt.Sprintf("auth.socket[%d].", i)
+		all = append(all, method{name: "socket", key: in + "uid", in: in, tenant: From{Text: u.Tenant}, roles: RolesFrom{Fixed: u.Roles}})
+	}
+	return all
+}
+
 // Given reports whether callers of A2A are authenticated by something configured. Mapped
 // local users alone do not count: they come through a socket.
-func (a *Auth) Given() bool {
-	return a.Keys.File != "" || len(a.OIDC) > 0 || a.MTLS.Given() || a.Proxy.Header != ""
-}
+func (a *Auth) Given() bool { return len(a.methods()) > len(a.Socket) }
 
 // RolesOr returns the roles of a caller: their own or, without any, the default roles.
 func (a *Auth) RolesOr(own []string) []string {
@@ -150,6 +179,11 @@ func (l *loader) authenticated() bool {
 	return l.source.Callers || l.source.Later || l.config.Auth.Given()
 }
 
+// needsCallers refuses a key unless callers are authenticated.
+func (l *loader) needsCallers(path, problem string) {
+	l.references = append(l.references, func() { l.refuse(l.sound(path) && !l.authenticated(), path, "%s", problem) })
+}
+
 // checkAuth checks the keys of tls and auth that depend on each other.
 func (l *loader) checkAuth() {
 	c := l.config
@@ -177,20 +211,7 @@ func (l *loader) checkRoles() {
 	if len(a.DefaultRoles) > 0 || !l.sound("auth.default_roles") {
 		return
 	}
-	nobody := func(name string, without bool) {
-		l.refuse(without && l.sound(name), name, "its callers have no role, so they could do nothing; set roles for them, or auth.default_roles")
-	}
-	none := func(r RolesFrom) bool { return r.Name == "" && len(r.Fixed) == 0 }
-	for i, o := range a.OIDC {
-		if l.sound(fmt.Sprintf("auth.oidc[%d].roles", i)) {
-			nobody(fmt.Sprintf("auth.oidc[%d].name", i), none(o.Roles))
-		}
-	}
-	nobody("auth.mtls.subject", a.MTLS.Given() && len(a.MTLS.Roles) == 0 && l.sound("auth.mtls.roles"))
-	nobody("auth.proxy.header", a.Proxy.Header != "" && none(a.Proxy.Roles) && l.sound("auth.proxy.roles"))
-	for i, u := range a.Socket {
-		if l.sound(fmt.Sprintf("auth.socket[%d].roles", i)) {
-			nobody(fmt.Sprintf("auth.socket[%d].uid", i), len(u.Roles) == 0)
-		}
+	for _, m := range a.methods() {
+		l.refuse(m.name != "key" && m.roles.Name == "" && len(m.roles.Fixed) == 0 && l.sound(m.key, m.in+"roles"), m.key, "its callers have no role, so they could do nothing; set roles for them, or auth.default_roles")
 	}
 }

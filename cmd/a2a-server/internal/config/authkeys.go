@@ -64,39 +64,44 @@ func aProxyHeader(name string) error {
 }
 
 // fromOf reads a text, or where a credential has it.
-func fromOf(l *loader, n strictyaml.Node, where string) (f From) {
+func fromOf(l *loader, k key, n strictyaml.Node) any {
+	var f From
 	switch {
 	case n.Null():
 		n.Add("has no value; write a name, or remove the line")
-	case !n.Says(): // {}
-	case n.IsMapping():
-		l.mapping(n, []key{source(where, &f.Name)}, "", "", "")
-	default:
+	case !l.sourceOf(k, n, &f.Name):
 		f.Text = readText(n, setting.NotEmpty("a name, or remove the line"), setting.OneLine)
 	}
 	return f
 }
 
 // rolesOf reads a list of roles, or where a credential has groups.
-func rolesOf(l *loader, n strictyaml.Node, where string) (r RolesFrom) {
-	switch {
-	case !n.Null() && !n.Says(): // {}
-	case n.IsMapping():
-		roles := key{name: "map", field: reflect.ValueOf(&r.Map).Elem(), tag: `required:"yes" as:"roles by group" form:"roles by group, as in {sre: [approver, operator]}"`}
-		l.mapping(n, []key{source(where, &r.Name), roles}, "", "", "")
-	default:
+func rolesOf(l *loader, k key, n strictyaml.Node) any {
+	var r RolesFrom
+	groups := key{name: "map", field: reflect.ValueOf(&r.Map).Elem(), tag: `required:"yes" as:"roles by group" form:"roles by group, as in {sre: [approver, operator]}"`}
+	if !l.sourceOf(k, n, &r.Name, groups) {
 		r.Fixed = roleList(n)
 	}
 	return r
 }
 
-// source returns the key with the name of the claim or header that has something.
-func source(where string, to *string) key {
-	tag := `required:"yes" text:"` + where + ` name"`
-	return key{name: where, field: reflect.ValueOf(to).Elem(), tag: reflect.StructTag(tag)}
+// source returns where a credential has the value of k: claim or header.
+func (k key) source() string { return strings.TrimPrefix(k.tag.Get("as"), "roles ") }
+
+// sourceOf reads the mapping with the name of the claim or the header that has the value of k, and other keys. It
+// reports whether n is a mapping: {} has nothing.
+func (l *loader) sourceOf(k key, n strictyaml.Node, name *string, others ...key) bool {
+	if n.Null() || !n.IsMapping() {
+		return false
+	}
+	if n.Says() {
+		tag := `required:"yes" text:"` + k.source() + ` name"`
+		l.mapping(n, append([]key{{name: k.source(), field: reflect.ValueOf(name).Elem(), tag: reflect.StructTag(tag)}}, others...), "", "", "")
+	}
+	return true
 }
 
-func rolesByGroup(n strictyaml.Node) map[string][]string {
+func rolesByGroup(_ *loader, _ key, n strictyaml.Node) any {
 	return byName(n, "roles", "sre: [approver, operator]", anyName, func(n strictyaml.Node) []string {
 		roles := roleList(n)
 		if roles != nil && len(roles) == 0 {
@@ -107,12 +112,12 @@ func rolesByGroup(n strictyaml.Node) map[string][]string {
 }
 
 // peopleOf reads the subjects of persons. A subject is of one person, in whatever case.
-func peopleOf(n strictyaml.Node) auth.People {
+func peopleOf(_ *loader, _ key, n strictyaml.Node) any {
 	seen := once()
 	first := func(text string) error { return seen(auth.PersonName(text)) }
-	return byName(n, "lists of subjects", `{alice: ["key:alice", "corp:alice"]}`, anyName, func(n strictyaml.Node) []string {
+	return auth.People(byName(n, "lists of subjects", `{alice: ["key:alice", "corp:alice"]}`, anyName, func(n strictyaml.Node) []string {
 		return readTexts(n, "a list of subjects", `; write it as ["key:alice", "corp:alice"]`, setting.NotEmpty("a subject, or remove it"), setting.OneLine, first)
-	})
+	}))
 }
 
 func roleList(n strictyaml.Node) []string {

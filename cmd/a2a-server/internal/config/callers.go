@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -27,32 +28,30 @@ func Callers(c *Config, keys []auth.Principal) (callers []Caller) {
 		p.Tenant, p.Roles = cmp.Or(tenant.Text, a.Tenant), a.RolesOr(p.Roles)
 		callers = append(callers, Caller{p, tenant.Name != ""})
 	}
-	rolesOf := func(from RolesFrom) []string {
-		if from.Name == "" {
-			return from.Fixed
-		}
-		roles := slices.Clone(a.DefaultRoles) // of callers in no group
-		for _, group := range slices.Sorted(maps.Keys(from.Map)) {
-			roles = append(roles, from.Map[group]...)
-		}
-		return roles
-	}
 	for i := range keys {
 		add(keys[i], From{Text: keys[i].Tenant})
 	}
 	for _, u := range a.Socket {
 		add(auth.Principal{Subject: "socket:" + u.Subject, Person: u.Person, Roles: u.Roles}, From{Text: u.Tenant})
 	}
-	for _, o := range a.OIDC {
-		add(auth.Principal{Subject: o.Name + ":", Roles: rolesOf(o.Roles)}, o.Tenant)
-	}
-	if a.MTLS.Given() {
-		add(auth.Principal{Subject: "mtls:", Roles: a.MTLS.Roles}, From{Text: a.MTLS.Tenant})
-	}
-	if a.Proxy.Header != "" {
-		add(auth.Principal{Subject: "proxy:", Roles: rolesOf(a.Proxy.Roles)}, a.Proxy.Tenant)
+	for _, m := range a.methods() {
+		if m.name != "key" && m.name != "socket" {
+			add(auth.Principal{Subject: m.name + ":", Roles: a.rolesFrom(m.roles)}, m.tenant)
+		}
 	}
 	return callers
+}
+
+// rolesFrom returns all roles that callers may have by their section.
+func (a *Auth) rolesFrom(from RolesFrom) []string {
+	if from.Name == "" {
+		return a.RolesOr(from.Fixed)
+	}
+	roles := slices.Clone(a.DefaultRoles) // of callers in no group
+	for _, group := range slices.Sorted(maps.Keys(from.Map)) {
+		roles = append(roles, from.Map[group]...)
+	}
+	return roles
 }
 
 // InertRoles returns the reasons why roles of callers have no effect: they need a tenant, and the callers
@@ -86,7 +85,7 @@ func UnmetApprovers(c *Config, callers []Caller) (problems, warnings []string) {
 	for i := range callers {
 		held = append(held, callers[i].Roles...)
 	}
-	for i, g := range AllGates(c) {
+	for _, g := range writtenGates(c) {
 		a := g.Terms.Approvers
 		if a == nil || len(callers) == 0 {
 			continue
@@ -98,13 +97,15 @@ func UnmetApprovers(c *Config, callers []Caller) (problems, warnings []string) {
 				unheld = append(unheld, "no caller has the role "+quote(role)+suggest.DidYouMean(role, "", held))
 			}
 		}
-		path := gateAt(c, i) + ".approvers"
-		at := c.Problem(path)
+		unmet := len(unheld) == len(roles) && !slices.ContainsFunc(callers, func(k Caller) bool { return k.among(a.Subjects) })
+		path := g.path + ".approvers"
+		at := c.Problem(path, "%s", strings.Join(unheld, ", "))
 		at.Key = path
-		if at.Problem = strings.Join(unheld, ", "); len(unheld) == len(roles) && !slices.ContainsFunc(callers, func(k Caller) bool { return k.among(a.Subjects) }) {
+		switch {
+		case unmet:
 			at.Problem = strings.Join(append(unheld, "no caller may decide calls of this gate: correct the names, or give a caller such a role, for a key with 'a2a-server keys add --rule-role'"), "; ")
 			problems = append(problems, at.String())
-		} else if len(unheld) > 0 {
+		case len(unheld) > 0:
 			warnings = append(warnings, at.String())
 		}
 	}
@@ -131,7 +132,7 @@ func namedRoles(c *Config) (roles []string, named func(role string) bool) {
 			roles = append(roles, t.For.Roles...)
 		}
 	}
-	for _, g := range AllGates(c) {
+	for _, g := range writtenGates(c) {
 		if g.Who != nil {
 			roles = append(roles, g.Who.Roles...)
 		}
@@ -164,4 +165,71 @@ func perRole(callers []Caller, some func(*Caller) []string, text func(role strin
 	return lists.Map(slices.Sorted(maps.Keys(holders)), func(role string) string {
 		return text(role) + " (" + strings.Join(slices.Compact(holders[role]), ", ") + ")"
 	})
+}
+
+// UnknownSubjects returns a warning for each entry of for.callers, approvers.subjects and auth.people
+// that no caller can match, or callers of several tenants. key returns the tenant of the API key with a subject, and whether
+// there is such a key that is valid.
+func UnknownSubjects(c *Config, key func(subject string) (tenant string, ok bool)) (warnings []string) {
+	look := func(where string, entries []string) {
+		for _, entry := range entries {
+			if why := unknownSubject(c, entry, key); why != "" {
+				warnings = append(warnings, fmt.Sprintf("%s: %s: %s", where, quote(entry), why))
+			}
+		}
+	}
+	for i, t := range c.Tools.Entries {
+		if t.For != nil {
+			look(fmt.Sprintf("tools[%d].for.callers", i), t.For.Callers)
+		}
+	}
+	for _, g := range writtenGates(c) {
+		if a := g.Terms.Approvers; a != nil {
+			look(g.path+".approvers.subjects", a.Subjects)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Auth.People)) {
+		look("auth.people."+name, c.Auth.People[name])
+	}
+	return warnings
+}
+
+// unknownSubject returns why an entry does not name exactly one caller, or "".
+func unknownSubject(c *Config, entry string, key func(subject string) (tenant string, ok bool)) string {
+	names := SubjectMethods(&c.Auth)
+	first, method := len(entry), ""
+	for _, name := range names {
+		if at := strings.Index("/"+entry, "/"+name+":"); at >= 0 && at < first {
+			first, method = at, name
+		}
+	}
+	tenant, subject := strings.TrimSuffix(entry[:first], "/"), entry[first:]
+	switch method {
+	case "":
+		return "no caller matches, because a subject begins with how its caller is authenticated, here " + strings.Join(names, ": or ") + ":, and may have a tenant and a slash before it"
+	case "key":
+		has, ok := key(subject)
+		if !ok {
+			return "no caller matches, because there is no valid API key with this id"
+		}
+		if tenant != "" && tenant != has {
+			return "no caller matches, because the tenant of this API key is " + quote(has)
+		}
+	case "proxy":
+		if tenant == "" && c.Auth.Proxy.Tenant.Name != "" {
+			return "the proxy names tenants, and another tenant may have this name, too: write tenant/" + subject
+		}
+	case "socket":
+		if !slices.ContainsFunc(c.Auth.Socket, func(u SocketUser) bool { return "socket:"+u.Subject == subject }) {
+			return "no caller matches, because auth.socket has no such subject"
+		}
+	}
+	return ""
+}
+
+// SubjectMethods returns the first parts of the subjects that callers may have.
+func SubjectMethods(a *Auth) []string {
+	names := lists.Map(a.methods(), func(m method) string { return m.name })
+	slices.Sort(names)
+	return slices.Compact(names)
 }

@@ -14,6 +14,7 @@ import (
 	a2aserver "a2a-server"
 
 	"a2a-server/approval"
+	"a2a-server/internal/lists"
 )
 
 // Config is a complete configuration, with its keys in the order of the reference and of [Show]. [Load] sets
@@ -35,7 +36,7 @@ type Config struct {
 	Auth  Auth  `yaml:"auth"`
 	Admin Admin `yaml:"admin"`
 
-	Gates   []approval.Gate   `yaml:"gates" reload:"yes" noun:"gate" example:"- tool: delete_*"` // of this file; [AllGates] has all
+	Gates   []approval.Gate   `yaml:"gates" reload:"yes" noun:"gate" example:"- tool: delete_*"` // of this file; [Policy] has all
 	Notify  []Route           `yaml:"notify" reload:"yes" noun:"route" example:"- name: ops"`
 	Secrets map[string]Secret `yaml:"secrets" reload:"yes" as:"secrets"`
 	Tools   Tools             `yaml:",inline"`
@@ -51,7 +52,7 @@ func Given(c *Config) []string { return slices.Sorted(maps.Keys(c.origins)) }
 // fails for a Config from [Load].
 func Policy(c *Config) (*approval.Policy, error) {
 	return approval.NewPolicy(approval.PolicyConfig{
-		Gates:          policyGates(c),
+		Gates:          lists.Map(policyGates(c), gateOf),
 		Defaults:       c.terms(),
 		IgnoreDeclared: c.DeclaredGates == IgnoreDeclared,
 	})
@@ -104,24 +105,22 @@ const IgnoreDeclared = "ignore"
 // reloaded returns the results of [Reload] for a running c, before they are checked.
 func reloaded(c, next *Config) (merged *Config, restart []string) {
 	m := *c
-	m.fileGates, m.Tools.Given, m.origins = next.fileGates, next.Tools.Given, maps.Clone(next.origins)
+	m.fileGates, m.Tools.Given, m.origins = next.fileGates, next.Tools.Given, map[string]origin{}
 	keys, after := keysOf(&m), keysOf(next)
 	for i, k := range keys {
+		from := next.origins
 		switch {
 		case k.tagged("reload"):
 			k.field.Set(after[i].field)
-		case !sameValue(k, after[i]):
-			restart = append(restart, k.name)
+		default:
+			if from = c.origins; !sameValue(k, after[i]) {
+				restart = append(restart, k.name)
+			}
 		}
-	}
-	stays := func(path string, _ origin) bool {
-		name, _, _ := strings.Cut(path, "[")
-		return slices.ContainsFunc(keys, func(k key) bool { return !k.tagged("reload") && strings.HasPrefix(name+".", k.name+".") })
-	}
-	maps.DeleteFunc(m.origins, stays)
-	for path, at := range c.origins {
-		if stays(path, at) {
-			m.origins[path] = at
+		for path, at := range from {
+			if name, _, _ := strings.Cut(path, "["); strings.HasPrefix(name+".", k.name+".") {
+				m.origins[path] = at
+			}
 		}
 	}
 	return &m, restart

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	a2aserver "a2a-server"
-
 	"a2a-server/internal/lists"
 	"a2a-server/internal/strictyaml"
 )
@@ -34,9 +32,6 @@ type Problem struct {
 func (p Problem) String() string {
 	return strictyaml.Problem{File: cmp.Or(p.File, string(p.Source)), Line: p.Line, Column: p.Column, Key: p.Key, Problem: p.Problem}.String()
 }
-
-// ErrUnusable is [a2aserver.ErrConfig].
-var ErrUnusable = a2aserver.ErrConfig
 
 // Error has all problems of a configuration. It is the only type of error that [Load]
 // returns.

@@ -4,7 +4,11 @@ import (
 	"slices"
 
 	"a2a-server/approval"
+	"a2a-server/internal/lists"
 )
+
+// AllGates returns the gates of the configuration and then those of policy.files, in their order.
+func AllGates(c *Config) []approval.Gate { return lists.Map(writtenGates(c), gateOf) }
 
 // GateKeys returns the keys of a gate, for the test of the reference.
 func GateKeys() []Key { return public(keysOf(&approval.Gate{})) }

@@ -57,7 +57,7 @@ func (l *loader) mapping(n strictyaml.Node, keys []key, prefix, what, more strin
 		case isKey:
 			l.member(k, m)
 		case len(below) == 0:
-			m.Unknown(names(keys))
+			m.Unknown(known(keys))
 		case m.Value.Null(): // all of its keys are commented out
 		case slices.ContainsFunc(below, key.secret) && !slices.ContainsFunc(m.Value.Names(), func(name string) bool {
 			return len(keysBelow(below, m.Name+"."+name)) > 0
@@ -100,8 +100,8 @@ func (l *loader) complete(n strictyaml.Node, keys []key) {
 	}
 }
 
-// names returns everything that can be written at the level of keys, including sections.
-func names(keys []key) []string {
+// known returns everything that can be written at the level of keys, including sections.
+func known(keys []key) []string {
 	var all []string
 	for _, k := range keys {
 		if k.elsewhere != "" {
@@ -119,7 +119,7 @@ func names(keys []key) []string {
 
 // member reads the value of a key.
 func (l *loader) member(k key, m strictyaml.Member) {
-	n, before := m.Value, l.report.Count()+len(l.problems)
+	n, before := m.Value, l.count()
 	if k.secret() {
 		n = n.Withheld()
 	}
@@ -145,13 +145,13 @@ func (l *loader) member(k key, m strictyaml.Member) {
 		n.Add("has no value; write a list, or remove the line for the default")
 	case k.isList():
 		more := "; write it as [one, two]"
-		if text, is := n.Scalar(); is {
-			more = "; write it in brackets, as in " + inBrackets(text)
-		}
-		if _, is := n.Scalar(); is && k.gate() != nil {
-			text, _ := n.One()
+		text, single := n.Scalar()
+		if single && k.gate() != nil {
 			texts = []string{text}
 			break
+		}
+		if single {
+			more = "; write it in brackets, as in " + inBrackets(text)
 		}
 		values, _ := n.Items("a list", more)
 		for _, v := range values {
@@ -163,7 +163,7 @@ func (l *loader) member(k key, m strictyaml.Member) {
 		texts = []string{text}
 	}
 	switch {
-	case l.report.Count()+len(l.problems) > before:
+	case l.count() > before:
 		l.refused[n.Path()] = true
 	case !k.isShape():
 		l.put(k, n.Path(), at, texts, items...)

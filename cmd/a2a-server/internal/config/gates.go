@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -20,6 +19,12 @@ import (
 // checkGate checks the keys of a gate that depend on each other.
 func checkGate(l *loader, g *approval.Gate, n strictyaml.Node) {
 	l.checkGateName(g, n)
+	if t := g.Terms.Grants; t != nil && t.Max > approval.MaxGrantTime {
+		l.at(n.Below("grants").Path(), "max is %v; a grant is for at most %v", t.Max, approval.MaxGrantTime)
+	}
+	if w := g.Who; w != nil && len(w.Callers)+len(w.Roles)+len(w.Tenants) > 0 {
+		l.needsCallers(n.Below("who").Path(), "without authentication requesters cannot be told apart; set auth (docs/security.md), or remove callers, roles and tenants")
+	}
 	if g.Action == approval.ActionAsk {
 		if a := g.Terms.Approvers; a != nil && len(a.Roles) == 0 && len(a.Subjects) > 0 && len(a.Subjects) < g.Terms.People {
 			l.at(n.Below("people").Path(), "%d people have to approve, and approvers names only %d; name more, or roles", g.Terms.People, len(a.Subjects))
@@ -76,12 +81,6 @@ func (l *loader) checkGateUse(g *approval.Gate, n strictyaml.Node) {
 	}
 }
 
-func approversOf(l *loader, n strictyaml.Node) *approval.Approvers {
-	a := &approval.Approvers{}
-	l.names(n, "roles or subjects, which when narrows, or remove approvers if every caller with the right may decide", a)
-	return a
-}
-
 // wrongTimes returns the problems of reminders and escalations, by key. whole is t with the defaults.
 func wrongTimes(t *approval.Terms, whole approval.Terms) map[string]string {
 	e, wrong := &t.Escalate, map[string]string{}
@@ -126,15 +125,9 @@ func (l *loader) checkGateDeciders(g *approval.Gate, n strictyaml.Node) {
 // mayApprove reports whether a caller on the network may have the role approver. An API key
 // may always get it, because the file of keys may change at any time.
 func (a *Auth) mayApprove() bool {
-	approves := func(roles []string) bool { return slices.Contains(a.RolesOr(roles), auth.RoleApprover) }
-	from := func(r RolesFrom) bool {
-		if r.Name == "" {
-			return approves(r.Fixed)
-		}
-		return approves(slices.Concat(slices.Collect(maps.Values(r.Map))...)) || approves(nil)
-	}
-	return a.Keys.File != "" || a.MTLS.Given() && approves(a.MTLS.Roles) || a.Proxy.Header != "" && from(a.Proxy.Roles) ||
-		slices.ContainsFunc(a.OIDC, func(o OIDC) bool { return from(o.Roles) })
+	return slices.ContainsFunc(a.methods(), func(m method) bool {
+		return m.name == "key" || m.name != "socket" && slices.Contains(a.rolesFrom(m.roles), auth.RoleApprover)
+	})
 }
 
 // decides reports whether a local user may decide calls of other requesters.
@@ -182,27 +175,6 @@ func policyFiles(l *loader) {
 	}
 }
 
-// AllGates returns the gates of the configuration and then those of policy.files, in their
-// order.
-func AllGates(c *Config) []approval.Gate {
-	return slices.Concat(append([][]approval.Gate{c.Gates}, c.fileGates...)...)
-}
-
-// gateAt returns the path of gate i of [AllGates]; "": there are not as many.
-func gateAt(c *Config, i int) string {
-	if i < len(c.Gates) {
-		return fmt.Sprintf("gates[%d]", i)
-	}
-	i -= len(c.Gates)
-	for n, f := range c.fileGates {
-		if i < len(f) {
-			return fmt.Sprintf("%s.gates[%d]", filePath(n), i)
-		}
-		i -= len(f)
-	}
-	return ""
-}
-
 // compiled reads a condition; nil: it is wrong.
 func compiled(n strictyaml.Node, compile func(string) (*condition.Condition, error)) *condition.Condition {
 	text, ok := n.One()
@@ -218,16 +190,4 @@ func compiled(n strictyaml.Node, compile func(string) (*condition.Condition, err
 		n.Add("%v", err)
 	}
 	return c
-}
-
-// whoOf reads the key who.
-func whoOf(l *loader, n strictyaml.Node) *approval.Who {
-	w := &approval.Who{}
-	l.names(n, "callers, roles, tenants, agents or annotations, or remove who for all calls", w)
-	l.references = append(l.references, func() {
-		if len(w.Callers)+len(w.Roles)+len(w.Tenants) > 0 && l.sound(n.Path()) && !l.authenticated() {
-			n.Add("without authentication requesters cannot be told apart; set auth (docs/security.md), or remove callers, roles and tenants")
-		}
-	})
-	return w
 }

@@ -3,17 +3,13 @@ package config
 import (
 	"cmp"
 	"fmt"
-	"net/netip"
 	"reflect"
 	"slices"
 	"strings"
-	"time"
-	"unicode"
 
 	"a2a-server/approval"
 	"a2a-server/internal/lists"
 	"a2a-server/internal/setting"
-	"a2a-server/internal/strictjson"
 )
 
 // Key describes a setting, for flags and for the reference. Settings with keys of their own,
@@ -57,11 +53,9 @@ func public(keys []key) []Key {
 //	form      how the value is written; without it this follows from the type and the tags below
 //	fill      a text with one line that is not empty: the tag says what to write
 //	text      another kind of text, see [texts]
-//	oneof     a noun, a colon and the only words that are allowed
-//	min, max  the bounds of a number, a size or a duration
-//	or        another value that a size or a duration may have: 0, or never, which is the tag never
+//	oneof, min, max, or  the syntax of values, see [setting.Field]
 //	everybody the harm that every client could do if the networks had all addresses
-//	as        a value that is no text, see [loader.shape]
+//	as        a value that is no text, see [readers]
 //	needs     the keys without which it has no effect, as "key: why" and separated by |
 //	flag      it has a flag, as operators type it
 //	reload    a running server reads it again
@@ -200,82 +194,35 @@ func (k key) needs() (needs [][2]string) {
 
 // scalar returns the syntax of v, which is the field of k or an item of its list.
 func (k key) scalar(v reflect.Value) setting.Value {
-	noun, listed, _ := strings.Cut(k.tag.Get("oneof"), ": ")
-	words := strings.Split(listed, ", ")
-	switch to := v.Addr().Interface().(type) {
-	case *bool:
-		if listed != "" {
-			return setting.Either(to, words[0], words[1])
-		}
-		return setting.Bool(to)
-	case *int:
-		return setting.Count(to, int(k.bound("min", 0)), int(k.bound("max", setting.Unlimited)))
-	case *int64:
-		return setting.Size(to, k.bound("min", 0), k.bound("max", 1<<44), k.tagged("or"))
-	case *time.Duration:
-		if k.tagged("or") {
-			return setting.Deadline(to, time.Duration(k.bound("never", 0)))
-		}
-		return setting.Duration(to, time.Duration(k.bound("min", 0)))
-	case *netip.Prefix:
-		return setting.Network(to)
+	kind, fill := k.tag.Get("text"), k.tag.Get("fill")
+	if kind == "" && fill == "" {
+		return setting.Field(v, k.tag)
 	}
-	to, _ := v.Addr().Convert(reflect.TypeFor[*string]()).Interface().(*string)
-	if listed != "" {
-		return setting.Choice(to, noun, words...)
-	}
-	if kind, has := k.tag.Lookup("text"); has {
-		return texts[kind](to) // TestReference panics at another word
-	}
-	if fill := k.tag.Get("fill"); fill != "" {
-		checks := []func(string) error{setting.NotEmpty(fill), setting.OneLine}
-		if strings.Contains(fill, "URL") {
-			checks = append(checks, noPassword)
-		}
-		return setting.Text(to, fill, checks...)
-	}
-	return setting.Text(to, "a text")
-}
-
-// bound returns the number, size or duration in a tag; none: there is no such tag.
-func (k key) bound(tag string, none int64) int64 {
-	text, has := k.tag.Lookup(tag)
-	var n int64
-	var d time.Duration
+	to, _ := v.Addr().Interface().(*string)
 	switch {
-	case !has:
-		return none
-	case setting.Size(&n, -1, 1<<44, true).UnmarshalText([]byte(text)) == nil:
-		return n
-	case setting.Duration(&d, 0).UnmarshalText([]byte(text)) == nil:
-		return int64(d)
+	case kind != "":
+		return texts[kind](to) // TestReference panics at another word
+	case strings.Contains(fill, "URL"):
+		return setting.Text(to, fill, setting.NotEmpty(fill), setting.OneLine, noPassword)
 	}
-	panic(k.name + ": " + tag + " is " + text)
+	return setting.Text(to, fill, setting.NotEmpty(fill), setting.OneLine)
 }
 
 // texts returns the value, as set accepts it. The value of a shape is JSON that is YAML, too; null: it was not given.
 func (k key) texts() []string {
-	list := k.list()
 	switch {
 	case k.isShape():
 		return []string{shapeText(k)}
 	case !k.isList():
 		return []string{k.scalar(k.field).String()}
+	case k.gate() != nil:
+		return k.gate().Patterns()
 	}
-	texts := make([]string, list.Len())
+	texts := make([]string, k.field.Len())
 	for i := range texts {
-		texts[i] = k.scalar(list.Index(i)).String()
+		texts[i] = k.scalar(k.field.Index(i)).String()
 	}
 	return texts
-}
-
-// list returns the value of a list.
-func (k key) list() reflect.Value {
-	if g := k.gate(); g != nil {
-		all := g.Patterns()
-		return reflect.ValueOf(&all).Elem()
-	}
-	return k.field
 }
 
 // set sets the value. After wrong it is unchanged; item -1: all of texts is wrong.
@@ -348,26 +295,4 @@ func (k key) entries() (all, blank [][]key) {
 		all, blank = append(all, keysOf(entry)), append(blank, keysOf(none))
 	}
 	return all, blank
-}
-
-// jsonText returns the value of a key as JSON that is YAML, too.
-func jsonText(name string, v any) string {
-	text, err := strictjson.Plain(v)
-	if err != nil {
-		panic("the value of " + name + ": " + err.Error()) // it was read from YAML
-	}
-	return escapeControl(string(text))
-}
-
-// escapeControl escapes characters that JSON leaves as they are and YAML forbids.
-func escapeControl(text string) string {
-	var b strings.Builder
-	for _, r := range text {
-		if unicode.IsControl(r) || r == '\uFEFF' {
-			fmt.Fprintf(&b, "\\u%04x", r)
-		} else {
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
 }

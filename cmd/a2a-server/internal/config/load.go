@@ -62,7 +62,7 @@ func Reload(s Source, running *Config) (merged *Config, restart []string, err er
 	if err != nil {
 		return nil, nil, err
 	}
-	asks := func(c *Config) int { return len(AllGates(c)) + len(c.ApproveTools) }
+	asks := func(c *Config) int { return len(writtenGates(c)) + len(c.ApproveTools) }
 	if asks(running) > 0 && asks(l.config) == 0 && len(l.config.PolicyFiles) == 0 && (l.blank || !l.given("gates")) {
 		l.add(origin{layer: File, name: s.File}, "gates", "all gates are gone; write them, or gates: [] if there are none any more")
 	}
@@ -186,9 +186,9 @@ func (o origin) String() string {
 	return cmp.Or(strings.TrimSpace(string(o.layer)+" "+o.name), "default")
 }
 
-// problem returns a Problem at this origin, without its text.
-func (o origin) problem(path string) Problem {
-	p := Problem{Source: o.layer, Line: o.at.Line, Column: o.at.Column, Key: path}
+// problem returns a Problem at this origin.
+func (o origin) problem(path, format string, args ...any) Problem {
+	p := Problem{Source: o.layer, Line: o.at.Line, Column: o.at.Column, Key: path, Problem: fmt.Sprintf(format, args...)}
 	if o.layer == File {
 		p.File = visible.Line(o.name)
 	} else if o.name != "" {
@@ -198,10 +198,11 @@ func (o origin) problem(path string) Problem {
 }
 
 func (l *loader) add(at origin, path, format string, args ...any) {
-	p := at.problem(path)
-	p.Problem = fmt.Sprintf(format, args...)
-	l.problems = append(l.problems, p)
+	l.problems = append(l.problems, at.problem(path, format, args...))
 }
+
+// count returns how many problems there are in the file that is being read, and with other values.
+func (l *loader) count() int { return l.report.Count() + len(l.problems) }
 
 // problemsOf returns the problems in the order of the layers and, within a layer, of their place.
 func problemsOf(l *loader) []Problem {

@@ -54,21 +54,12 @@ type SMTP struct {
 	From     string `yaml:"from" kinds:"smtp" needed:"yes" text:"sender" doc:"Sender of mails."`
 }
 
-// placed reads the place of a secret, and never the secret itself.
-func placed(l *loader, n strictyaml.Node) (s Value) {
-	if !n.IsMapping() { // the value may be the secret itself
-		n.Add("is not where the secret is; write that, as in {file: /run/secrets/ops} or {env: OPS}, and never the secret itself")
-		return s
-	}
-	l.mapping(n, keysOf(&s.At), "", "a secret", "; write where it is, as in {env: NAME}")
-	l.checkSecret(&s.At, n)
-	return s
-}
+const placeExample = "{file: /run/secrets/ops} or {env: OPS}"
 
 // urlOrPlaced reads a URL, or the place of one.
 func urlOrPlaced(l *loader, n strictyaml.Node) (s Value) {
 	if n.IsMapping() {
-		return placed(l, n)
+		return Value{At: l.place(n, placeExample)}
 	}
 	s.Text = readText(n, func(text string) error {
 		u, err := url.Parse(text)
@@ -150,12 +141,10 @@ func wrongRoute(routes []Route, name string, escalates bool) string {
 // announce nothing.
 func NotifyWarnings(c *Config) (warnings []string) {
 	warn := func(path, format string, args ...any) {
-		p := c.Problem(path)
-		p.Problem = fmt.Sprintf(format, args...)
-		warnings = append(warnings, p.String())
+		warnings = append(warnings, c.Problem(path, format, args...).String())
 	}
 	named := map[string]bool{}
-	gates := AllGates(c)
+	gates := writtenGates(c)
 	for i := range gates {
 		for _, name := range slices.Concat(gates[i].Terms.Notify, gates[i].Terms.Escalate.Notify) {
 			named[name] = true
@@ -170,16 +159,10 @@ func NotifyWarnings(c *Config) (warnings []string) {
 			warn(path+".requester", "mails nobody, because only tokens of auth.oidc verify an address; add an issuer, or remove the route")
 		}
 	}
-	var reminding []*approval.Gate // about every call of their tools
 	for i := range gates {
-		if g := &gates[i]; g.Action == approval.ActionAsk && !g.Conditional() && tells(c.Notify, g, "reminded") {
-			reminding = append(reminding, g)
-		}
-	}
-	for i := range gates {
-		g := &gates[i]
-		if g.Terms.Remind > 0 && !reminds(c.Notify, g, reminding) {
-			warn(GatePath(c, i), "remind reminds nobody: no route announces it; add notify to the gate, or a route with all: true")
+		g, path := &gates[i].Gate, gates[i].path+".tool"
+		if g.Terms.Remind > 0 && !reminds(c.Notify, g, gates) {
+			warn(path, "remind reminds nobody: no route announces it; add notify to the gate, or a route with all: true")
 		}
 		if len(c.Notify) == 0 || g.Action != approval.ActionAsk || tells(c.Notify, g, "asked") {
 			continue
@@ -188,7 +171,7 @@ func NotifyWarnings(c *Config) (warnings []string) {
 		if a := g.Terms.Approvers; a != nil {
 			who = strings.Join(slices.Concat(lists.Map(a.Roles, func(role string) string { return "role " + role }), a.Subjects), ", ")
 		}
-		warn(GatePath(c, i), "%s may decide the calls that this gate asks about, and is told on no route; add notify to it, or a route with all: true", who)
+		warn(path, "%s may decide the calls that this gate asks about, and is told on no route; add notify to it, or a route with all: true", who)
 	}
 	return warnings
 }
@@ -201,13 +184,14 @@ func tells(routes []Route, g *approval.Gate, event string) bool {
 }
 
 // reminds reports whether the reminder of a gate is announced to somebody who may decide: on a route
-// of the gate, of its escalation, if that comes first, or of a gate among others that is about all its tools.
-func reminds(routes []Route, g *approval.Gate, others []*approval.Gate) bool {
+// of the gate, of its escalation, if that comes first, or of another gate that asks about every call of all its tools.
+func reminds(routes []Route, g *approval.Gate, others []placedGate) bool {
 	whole := *g
 	if e := g.Terms.Escalate; e.After > 0 && e.After <= g.Terms.Remind {
 		whole.Terms.Notify = slices.Concat(g.Terms.Notify, e.Notify)
 	}
-	return tells(routes, &whole, "reminded") || slices.ContainsFunc(others, func(o *approval.Gate) bool {
-		return !slices.ContainsFunc(g.Patterns(), func(tool string) bool { return !o.Matches(tool) })
+	return tells(routes, &whole, "reminded") || slices.ContainsFunc(others, func(o placedGate) bool {
+		return o.Action == approval.ActionAsk && !o.Conditional() && tells(routes, &o.Gate, "reminded") &&
+			!slices.ContainsFunc(g.Patterns(), func(tool string) bool { return !o.Matches(tool) })
 	})
 }

@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -34,7 +35,8 @@ func TestPolicyFiles(t *testing.T) {
 	c := load(t, config.Source{File: filepath.Join(dir, "a.yaml")})
 	var got []string
 	for i, g := range config.AllGates(c) {
-		got = append(got, strings.Join(g.Patterns(), "+")+" "+strings.TrimPrefix(c.Place(config.GatePath(c, i)).String(), dir+"/"))
+		file, line := c.Place(config.GatePath(c, i))
+		got = append(got, fmt.Sprintf("%s %s:%d", strings.Join(g.Patterns(), "+"), strings.TrimPrefix(file, dir+"/"), line))
 	}
 	want := []string{"a a.yaml:3", "pay+refund_* managed.yaml:3", "b managed.yaml:4", "pay rules.yaml:2"}
 	if diff := cmp.Diff(want, got); diff != "" {

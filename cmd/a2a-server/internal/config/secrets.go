@@ -77,20 +77,18 @@ func secretsOf(l *loader, n strictyaml.Node) map[string]Secret {
 			m.Key.Add("%s is not a name for a secret; write at most 64 letters, digits, _, - and dots", quote(m.Name))
 			continue
 		}
-		var s Secret
-		if !m.Value.IsMapping() { // the value may be the secret itself
-			m.Value.Add("is not where the secret is; write that, as in %s, and never the secret itself", secretExample)
-		} else {
-			l.mapping(m.Value, keysOf(&s), "", "a secret", "; write where it is, as in "+secretExample)
-			l.checkSecret(&s, m.Value)
-		}
-		all[m.Name] = s
+		all[m.Name] = l.place(m.Value, secretExample)
 	}
 	return all
 }
 
-// checkSecret checks the keys of a secret that depend on each other.
-func (l *loader) checkSecret(s *Secret, n strictyaml.Node) {
+// place reads where a secret is kept, and never the secret itself.
+func (l *loader) place(n strictyaml.Node, example string) (s Secret) {
+	if !n.IsMapping() { // the value may be the secret itself
+		n.Add("is not where the secret is; write that, as in %s, and never the secret itself", example)
+		return s
+	}
+	l.mapping(n, keysOf(&s), "", "", "")
 	env, file := l.given(n.Path()+".env"), l.given(n.Path()+".file")
 	switch {
 	case env && file:
@@ -98,6 +96,7 @@ func (l *loader) checkSecret(s *Secret, n strictyaml.Node) {
 	case !env && s.File == "" && l.sound(n.Path()+".file"):
 		n.Add("names neither env nor file; write {env: NAME} or {file: PATH}")
 	}
+	return s
 }
 
 // reference notes a reference to a secret, which need not have been read yet. add adds a problem

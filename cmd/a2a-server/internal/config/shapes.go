@@ -1,16 +1,19 @@
 package config
 
 import (
+	"fmt"
 	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"a2a-server/approval"
 	"a2a-server/approval/condition"
 	"a2a-server/internal/lists"
 	"a2a-server/internal/setting"
+	"a2a-server/internal/strictjson"
 	"a2a-server/internal/strictyaml"
 	"a2a-server/internal/visible"
 )
@@ -50,7 +53,7 @@ const shellSyntax = "\"'`\\|&;<>$"
 // shape reads the value of a key that is no text, which needs no problem to be set.
 func (l *loader) shape(k key, n strictyaml.Node) {
 	before := l.report.Count()
-	v := l.shaped(k, n)
+	v := readers()[k.tag.Get("as")](l, k, n)
 	switch {
 	case l.report.Count() > before:
 	case v == nil:
@@ -60,75 +63,58 @@ func (l *loader) shape(k key, n strictyaml.Node) {
 	}
 }
 
-func (l *loader) shaped(k key, n strictyaml.Node) any {
-	switch as := k.tag.Get("as"); as {
-	case "secret":
-		return secretOf(l, n)
-	case "secrets":
-		return secretsOf(l, n)
-	case "place":
-		return placed(l, n)
-	case "URL or place":
-		return urlOrPlaced(l, n)
-	case "claim", "header":
-		return fromOf(l, n, as)
-	case "roles claim", "roles header":
-		return rolesOf(l, n, strings.TrimPrefix(as, "roles "))
-	case "roles by group":
-		return rolesByGroup(n)
-	case "people":
-		return peopleOf(n)
-	case "condition":
-		return compiled(n, condition.Compile)
-	case "decider":
-		return compiled(n, condition.CompileDecider).String()
-	case "who":
-		return whoOf(l, n)
-	case "approvers":
-		return approversOf(l, n)
-	case "grants":
-		return grantsOf(l, n)
-	case "for":
-		return audienceOf(l, n)
-	case "approve":
-		return approveOf(l, n, k.ofSeveral())
-	case "argv":
-		return argv(l, n)
-	case "schemas":
-		return schemas(n)
-	case "environment":
-		return environmentOf(l, n)
-	case "headers":
-		return headersOf(l, n)
-	case "form":
-		return formOf(l, n)
-	case "body":
-		return bodyOf(l, n)
-	case "pins":
-		return pinsOf(n)
+// A reader reads the value of a key with the tag as.
+type reader func(l *loader, k key, n strictyaml.Node) any
+
+// readers returns all readers, by the tag as.
+func readers() map[string]reader {
+	return map[string]reader{
+		"secret":         func(l *loader, _ key, n strictyaml.Node) any { return secretOf(l, n) },
+		"secrets":        func(l *loader, _ key, n strictyaml.Node) any { return secretsOf(l, n) },
+		"place":          func(l *loader, _ key, n strictyaml.Node) any { return Value{At: l.place(n, placeExample)} },
+		"URL or place":   func(l *loader, _ key, n strictyaml.Node) any { return urlOrPlaced(l, n) },
+		"claim":          fromOf,
+		"header":         fromOf,
+		"roles claim":    rolesOf,
+		"roles header":   rolesOf,
+		"roles by group": rolesByGroup,
+		"people":         peopleOf,
+		"condition":      func(_ *loader, _ key, n strictyaml.Node) any { return compiled(n, condition.Compile) },
+		"decider":        func(_ *loader, _ key, n strictyaml.Node) any { return compiled(n, condition.CompileDecider).String() },
+		"who":            names("callers, roles, tenants, agents or annotations, or remove who for all calls"),
+		"approvers":      names("roles or subjects, which when narrows, or remove approvers if every caller with the right may decide"),
+		"for":            names("roles or callers, or remove for: if the tools are for all callers"),
+		"grants":         names(""),
+		"approve":        approveOf,
+		"argv":           argv,
+		"schemas":        schemas,
+		"environment":    environmentOf,
+		"headers":        headersOf,
+		"form":           formOf,
+		"body":           bodyOf,
+		"pins":           pinsOf,
 	}
-	panic(k.name + " has no shape")
 }
 
 // shapeText returns the value of such a key as JSON that is YAML, too.
 func shapeText(k key) string {
-	where := strings.TrimPrefix(k.tag.Get("as"), "roles ") // claim or header
-	switch v := k.field.Interface().(type) {
+	shown := k.field.Interface()
+	switch v := shown.(type) {
 	case *approval.GrantTerms:
-		return grantsText(v)
+		shown = shownGrants(v)
 	case From:
 		switch {
 		case v.Name != "":
-			return jsonText(k.name, map[string]string{where: v.Name})
+			shown = map[string]string{k.source(): v.Name}
 		case v.Text == "":
-			return "null"
+			shown = nil
+		default:
+			shown = v.Text
 		}
-		return jsonText(k.name, v.Text)
 	case RolesFrom:
-		if v.Name != "" {
-			return jsonText(k.name, map[string]any{where: v.Name, "map": v.Map})
+		if shown = v.Fixed; v.Name != "" {
+			shown = map[string]any{k.source(): v.Name, "map": v.Map}
 		}
-		return jsonText(k.name, v.Fixed)
 	case Approve:
 		switch all := slices.Contains(v, "*"); {
 		case v != nil && !k.ofSeveral():
@@ -139,11 +125,45 @@ func shapeText(k key) string {
 			return "none"
 		}
 	}
-	return jsonText(k.name, k.field.Interface())
+	text, err := strictjson.Plain(shown)
+	if err != nil {
+		panic("the value of " + k.name + ": " + err.Error()) // it was read from YAML
+	}
+	return escapeControl(string(text))
+}
+
+// escapeControl escapes characters that JSON leaves as they are and YAML forbids.
+func escapeControl(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if unicode.IsControl(r) || r == '\uFEFF' {
+			fmt.Fprintf(&b, "\\u%04x", r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// shownGrants returns t as its reader reads it.
+func shownGrants(t *approval.GrantTerms) any {
+	if t == nil {
+		return nil
+	}
+	longest := ""
+	if t.Max > 0 {
+		longest = setting.Duration(&t.Max, 0).String()
+	}
+	return struct {
+		Scopes []approval.GrantScope `json:"scopes"`
+		Max    string                `json:"max,omitempty"`
+		Uses   int                   `json:"uses,omitempty"`
+		Vary   []string              `json:"vary,omitempty"`
+	}{t.Scopes, longest, t.Uses, t.Vary}
 }
 
 // argv reads a list of texts.
-func argv(l *loader, n strictyaml.Node) []string {
+func argv(l *loader, _ key, n strictyaml.Node) any {
 	more := "; write it as [program, argument]"
 	switch text, is := n.Scalar(); {
 	case !is:
@@ -217,7 +237,7 @@ var (
 )
 
 // schemas reads the JSON Schemas of arguments.
-func schemas(n strictyaml.Node) map[string]any {
+func schemas(_ *loader, _ key, n strictyaml.Node) any {
 	return byName(n, "JSON Schemas", "service: {type: string}", argumentNames, func(n strictyaml.Node) any {
 		switch text, is := n.Scalar(); {
 		case n.IsMapping():
@@ -270,7 +290,7 @@ func schemaOf(n strictyaml.Node, depth int) any {
 	return schema
 }
 
-func environmentOf(l *loader, n strictyaml.Node) map[string]Value {
+func environmentOf(l *loader, _ key, n strictyaml.Node) any {
 	return byName(n, "texts", "LANG: C.UTF-8 or TOKEN: {secret: jira}", variable, func(n strictyaml.Node) Value { return valueOf(l, n) })
 }
 
@@ -294,7 +314,7 @@ func valueOf(l *loader, n strictyaml.Node) Value {
 	return Value{Text: text}
 }
 
-func headersOf(l *loader, n strictyaml.Node) map[string]string {
+func headersOf(l *loader, _ key, n strictyaml.Node) any {
 	lower := map[string]string{}
 	return byName(n, "headers", `Authorization: "Bearer {secret:jira}"`, headerNames, func(n strictyaml.Node) string {
 		name := n.Path()[strings.LastIndexByte(n.Path(), '.')+1:]
@@ -316,7 +336,8 @@ const onlyHeaders = "a secret goes into a header, as in header: {Authorization: 
 
 // approveOf reads the tools that need approval: the named tools of an entry that has several,
 // or its only tool.
-func approveOf(l *loader, n strictyaml.Node, several bool) Approve {
+func approveOf(l *loader, k key, n strictyaml.Node) any {
+	several := k.ofSeveral()
 	yes, no, form := "true", "false", "true or false"
 	if several {
 		yes, no, form = "all", "none", "all, none, or a list of names"
@@ -336,40 +357,32 @@ func approveOf(l *loader, n strictyaml.Node, several bool) Approve {
 		n.Add("is an empty list; write none, if no tool has to be approved")
 	}
 	l.refuseKey(slices.Contains(names, "*"), n.Path(), noName)
-	return names
+	return Approve(names)
 }
 
-func audienceOf(l *loader, n strictyaml.Node) *For {
-	a := &For{}
-	l.names(n, "roles or callers, or remove for: if the tools are for all callers", a)
-	l.references = append(l.references, func() {
-		if l.sound(n.Path()) && !l.authenticated() {
-			n.Add("no caller could use these tools: without authentication callers cannot be told apart; set auth (docs/security.md), or remove for:")
-		}
-	})
-	return a
-}
-
-// names reads a mapping with lists of names, of which any but not all may be missing. None may be
-// empty: it would name everybody where it is to name nobody.
-func (l *loader) names(n strictyaml.Node, write string, to any) {
-	before, all := l.report.Count()+len(l.problems), keysOf(to)
-	l.mapping(n, all, "", "a mapping with "+strictyaml.List(names(all)), "")
-	lists := slices.DeleteFunc(all, func(k key) bool { return !k.isList() })
-	switch wrong := l.report.Count()+len(l.problems) > before; {
-	case wrong:
-	case !slices.ContainsFunc(lists, func(k key) bool { return k.field.Len() > 0 }):
-		n.Add("is empty; write %s", write)
-	default:
-		for _, k := range lists {
-			if path := n.Path() + "." + k.name; l.given(path) && k.field.Len() == 0 {
-				l.atKey(path, "is empty; name somebody, or remove it")
+// names returns the reader of a mapping with lists of names, of which any but not all may be missing. None may be
+// empty: it would name everybody where it is to name nobody. write says what to write; "": the keys say it.
+func names(write string) reader {
+	return func(l *loader, k key, n strictyaml.Node) any {
+		to := reflect.New(k.field.Type().Elem()).Interface()
+		before, all := l.count(), keysOf(to)
+		l.mapping(n, all, "", "a mapping with "+strictyaml.List(known(all)), "")
+		lists := slices.DeleteFunc(all, func(k key) bool { return !k.isList() })
+		switch {
+		case write == "" || l.count() > before:
+		case !slices.ContainsFunc(lists, func(k key) bool { return k.field.Len() > 0 }):
+			n.Add("is empty; write %s", write)
+		default:
+			for _, k := range lists {
+				path := n.Path() + "." + k.name
+				l.refuseKey(l.given(path) && k.field.Len() == 0, path, "is empty; name somebody, or remove it")
 			}
 		}
+		return to
 	}
 }
 
-func formOf(l *loader, n strictyaml.Node) map[string]string {
+func formOf(l *loader, _ key, n strictyaml.Node) any {
 	return byName(n, "texts", `summary: "{summary}"`, anyName, func(n strictyaml.Node) string {
 		text, _ := n.One()
 		l.template(n, text, onlyHeaders)
@@ -377,7 +390,7 @@ func formOf(l *loader, n strictyaml.Node) map[string]string {
 	})
 }
 
-func bodyOf(l *loader, n strictyaml.Node) any {
+func bodyOf(l *loader, _ key, n strictyaml.Node) any {
 	if n.Null() {
 		n.Add("has no value; write what is sent, or remove the line")
 		return nil
@@ -407,7 +420,7 @@ func checkInside(l *loader, n strictyaml.Node, v any) {
 
 var aDigest = matching(`^[0-9A-Fa-f]{64}$`, "%s is not a digest; copy the 64 hexadecimal digits that 'a2a-server tools show' prints")
 
-func pinsOf(n strictyaml.Node) map[string]string {
+func pinsOf(_ *loader, _ key, n strictyaml.Node) any {
 	pins := byName(n, "digests", "read_file: 3f2a…", anyName, func(n strictyaml.Node) string {
 		return strings.ToLower(readText(n, aDigest))
 	})

@@ -1,10 +1,12 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/netip"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -77,20 +79,6 @@ type For struct {
 // of the kind.
 type Approve []string
 
-// Place is where something was configured. The zero Place is nowhere.
-type Place struct {
-	File string
-	Line int // 0: not in the file
-}
-
-// String returns the place as file:line.
-func (p Place) String() string {
-	if p.Line == 0 {
-		return visible.Line(p.File)
-	}
-	return fmt.Sprintf("%s:%d", visible.Line(p.File), p.Line)
-}
-
 // ToolPath returns the path of a key of entry i of tools, from 0, or, without the key, of the key
 // with which the entry begins.
 func (c *Config) ToolPath(i int, name string) string {
@@ -101,13 +89,10 @@ func (c *Config) ToolPath(i int, name string) string {
 	return path + string(c.Tools.Entries[i].Kind)
 }
 
-// Place returns where the key at path was set.
-func (c *Config) Place(path string) Place {
+// Place returns where the key at path was set: the file and the line, or the name of a flag or a variable.
+func (c *Config) Place(path string) (file string, line int) {
 	o := c.origins[path]
-	if o.layer != File {
-		return Place{File: o.name}
-	}
-	return Place{File: o.name, Line: o.key.Line}
+	return o.name, o.key.Line
 }
 
 // setDir sets the folder of a program, if the file has none, to the folder of the file.
@@ -147,6 +132,9 @@ func checkTool(l *loader, t *Tool, n strictyaml.Node) {
 		l.template(n.Below("auth.bearer.secret"), "{secret:"+t.Bearer+"}", "")
 	}
 	l.refuse(l.given(in+"body") && l.given(in+"form"), in+"form", "the request has a body, too; remove one of the two")
+	if t.For != nil {
+		l.needsCallers(in+"for", "no caller could use these tools: without authentication callers cannot be told apart; set auth (docs/security.md), or remove for:")
+	}
 	if t.Kind == KindMCP {
 		checkServer(l, n)
 	}
@@ -179,20 +167,16 @@ func checkServer(l *loader, n strictyaml.Node) {
 
 // checkSearch checks what is searched, and makes paths absolute.
 func checkSearch(l *loader, t *Tool, n strictyaml.Node) {
-	in, given := n.Path()+".", 0
-	for _, is := range []bool{l.given(in + "folder"), l.given(in + "folders"), t.Memory} {
-		if is {
-			given++
-		}
-	}
+	in := n.Path() + "."
+	folder, folders := l.given(in+"folder"), l.given(in+"folders")
 	switch {
-	case given == 0:
+	case !folder && !folders && !t.Memory:
 		n.Add("names nothing to search; write folder: ./docs")
-	case given > 1:
+	case folder && folders, t.Memory && (folder || folders):
 		n.Add("has more than one of folder, folders and memory; keep one of them, and make the others entries of their own")
-	case l.given(in+"folder") && t.Folder == "" && l.sound(in+"folder"):
+	case folder && t.Folder == "" && l.sound(in+"folder"):
 		l.at(in+"folder", "is empty; write ./docs")
-	case l.given(in+"folders") && len(t.Folders) == 0 && l.sound(in+"folders"):
+	case folders && len(t.Folders) == 0 && l.sound(in+"folders"):
 		l.at(in+"folders", "is empty; write [./docs, ./manuals]")
 	}
 	if t.Memory {
@@ -261,23 +245,23 @@ func (l *loader) checkTools() {
 	entries := l.config.Tools.Entries
 	l.config.Tools.Given = l.given("tools")
 	what := func(i int) string {
-		return fmt.Sprintf("%s %s on line %d", entries[i].Kind, quote(entries[i].Name), l.config.Place(l.config.ToolPath(i, "")).Line)
+		_, line := l.config.Place(l.config.ToolPath(i, ""))
+		return fmt.Sprintf("%s %s on line %d", entries[i].Kind, quote(entries[i].Name), line)
 	}
 	for i := range entries {
 		for j := range i {
 			one, other := &entries[i], &entries[j]
-			at, both := l.config.Problem(l.config.ToolPath(i, "")), common(one.names(), other.names())
+			path, both := l.config.ToolPath(i, ""), common(one.names(), other.names())
 			switch {
 			case one.Name == "" || other.Name == "":
 				continue
 			case one.Name == other.Name && one.Kind.Prefixes() == other.Kind.Prefixes():
-				at.Problem = fmt.Sprintf("the %s is also called that; rename one", what(j))
+				l.at(path, "the %s is also called that; rename one", what(j))
 			case both != "":
-				at.Problem = fmt.Sprintf("the %s may have a tool with the same name, %s; rename one of the two", what(j), both)
+				l.at(path, "the %s may have a tool with the same name, %s; rename one of the two", what(j), both)
 			default:
 				continue
 			}
-			l.problems = append(l.problems, at)
 			break
 		}
 	}
@@ -303,4 +287,86 @@ func common(names, others []string) string {
 		}
 	}
 	return ""
+}
+
+// Kind is a kind of entries of tools. It is also the name of the key that names an entry.
+type Kind string
+
+// The kinds of tools.
+const (
+	KindCommand Kind = "command" // a program
+	KindMCP     Kind = "mcp"     // the tools of an MCP server
+	KindHTTP    Kind = "http"    // a request
+	KindOpenAPI Kind = "openapi" // the requests that a document describes
+	KindAgent   Kind = "agent"   // a remote agent
+	KindSearch  Kind = "search"  // a search in documents
+	KindAsk     Kind = "ask"     // the agent's own function, whose calls are approved here
+	KindBuiltin Kind = "builtin"
+)
+
+// toolKind describes a kind. A new kind is a row in [toolKinds], the fields of [Tool] that list it in
+// their tag kinds, and rules in [checkTool]; cmd/a2a-server/internal/toolset makes its tools.
+type toolKind struct {
+	name Kind
+	tag  reflect.StructTag // of the key that names an entry
+}
+
+// toolKinds are all kinds, in the order of the reference.
+var toolKinds = []toolKind{
+	{KindCommand, `required:"yes" text:"tools" doc:"Name of a tool that runs a program."`},
+	{KindMCP, `required:"yes" text:"tools" doc:"Name of an MCP server, with which its tools begin: files_read_file."`},
+	{KindHTTP, `required:"yes" text:"tools" doc:"Name of a tool that sends a request."`},
+	{KindOpenAPI, `required:"yes" text:"tools" doc:"Name of a document, with which its tools begin: pets_listPets."`},
+	{KindAgent, `required:"yes" text:"tools" doc:"Name of a tool that is a remote A2A agent."`},
+	{KindSearch, `required:"yes" text:"tools" doc:"Name of a tool that searches documents by their words."`},
+	{KindAsk, `required:"yes" text:"tools" doc:"Name of a function that the calling agent runs itself, once its call is approved here."`},
+	{KindBuiltin, `required:"yes" oneof:"a set of built-in tools: demo, ask_user, request_approval, finish, escalate" doc:"demo has echo, stream and transfer_money; ask_user and request_approval let a planner ask a person; with finish and escalate a model ends its task."`},
+}
+
+// Kinds returns all kinds, in the order of the reference.
+func Kinds() []Kind {
+	return lists.Map(toolKinds, func(k toolKind) Kind { return k.name })
+}
+
+// Prefixes reports whether the tools of an entry are called after it, as files_read_file.
+func (k Kind) Prefixes() bool { return k == KindMCP || k == KindOpenAPI }
+
+// kindOf returns the kind of an entry of tools: the kind whose name is a key of the entry; "": it has no kind.
+// command gives way to mcp, which has a key command.
+func kindOf(n strictyaml.Node) Kind {
+	names, known := n.Names(), lists.Map(toolKinds, func(k toolKind) string { return string(k.name) })
+	found := slices.DeleteFunc(slices.Clone(known), func(name string) bool { return !slices.Contains(names, name) })
+	if slices.Contains(found, string(KindMCP)) {
+		found = slices.DeleteFunc(found, func(name string) bool { return name == string(KindCommand) })
+	}
+	hint := ""
+	for _, name := range names {
+		hint = cmp.Or(hint, suggest.DidYouMean(name, "", known))
+	}
+	switch {
+	case !n.IsMapping():
+		n.Expected("a tool", "; write its keys, as in - command: deploy")
+	case len(found) == 1:
+		return Kind(found[0])
+	case len(found) > 1:
+		n.Add("is both %s and %s; an entry has one kind, so make it two entries", found[0], found[1])
+	case hint != "":
+		n.Add("has no kind%s", hint)
+	default:
+		n.Add("has no kind; begin it with %s, as in - command: deploy", strings.Join(known[:len(known)-1], ", ")+" or "+known[len(known)-1])
+	}
+	return ""
+}
+
+// elsewhere returns the keys that only other kinds have, so that problems name these kinds.
+func (t *Tool) elsewhere() (all []key) {
+	own := keysOf(t)
+	for _, k := range fieldsOf(t, "", reflect.ValueOf(t).Elem()) {
+		if _, has := find(slices.Concat(own, all), k.name); !has && !slices.Contains(Kinds(), Kind(k.name)) {
+			kind, _, _ := strings.Cut(k.tag.Get("kinds"), " ")
+			k.elsewhere = fmt.Sprintf("%s tools, not of %s tools", kind, t.Kind)
+			all = append(all, k)
+		}
+	}
+	return all
 }

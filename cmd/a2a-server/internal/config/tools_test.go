@@ -83,8 +83,8 @@ tools:
 		t.Errorf("Secrets (-want +got):\n%s", diff)
 	}
 	for key, line := range map[string]int{"run": 7, "command": 5, "approve": 5} {
-		if got, want := c.Place(c.ToolPath(0, key)), (config.Place{File: path, Line: line}); got != want {
-			t.Errorf("the place of %s = %s, want %s", key, got, want)
+		if file, got := c.Place(c.ToolPath(0, key)); file != path || got != line {
+			t.Errorf("the place of %s = %s:%d, want %s:%d", key, file, got, path, line)
 		}
 	}
 	roundTrip(t, c, true)

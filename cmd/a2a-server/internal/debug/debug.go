@@ -58,8 +58,7 @@ func pprof(p *cli.Program) *cobra.Command {
 		if err = errors.Join(err, to.Close()); err != nil {
 			return errors.Join(err, os.Remove(path))
 		}
-		_, err = fmt.Fprintln(p.Stdout, path)
-		return err
+		return p.Printf("%s\n", path)
 	})
 }
 
@@ -73,8 +72,7 @@ func level(p *cli.Program) *cobra.Command {
 		if _, err := s.OnSocket(ctx, http.MethodPost, debugapi.LevelPath+args[0]); err != nil {
 			return err
 		}
-		_, err := fmt.Fprintf(p.Stdout, "the level of the log is %s until the next reload\n", args[0])
-		return err
+		return p.Printf("the level of the log is %s until the next reload\n", args[0])
 	})
 }
 

@@ -49,7 +49,7 @@ func TestScannerDecidesNothing(t *testing.T) {
 		text <- body.Text
 	}))
 	defer slack.Close()
-	sender, err := notify.NewSlack(notify.Slack{URL: slack.URL, Egress: egress.Config{AllowLoopback: true}})
+	sender, err := notify.NewSlack(slack.URL, egress.Config{AllowLoopback: true})
 	if err == nil {
 		err = sender.Send(t.Context(), &tasks.Message{ID: "1", Event: "approval.asked", Approval: id, Link: in.url + page})
 	}

@@ -37,7 +37,6 @@ type keyFile struct {
 // keyFileFlags gives c the flags that name the file of API keys.
 func keyFileFlags(c *cobra.Command) *keyFile {
 	f := &keyFile{given: &cli.Flags{}}
-	c.Flags().SortFlags = false
 	c.Flags().StringVar(&f.path, "file", "", "The `file` of API keys. Defaults to auth.keys.file of the configuration.")
 	cli.FileFlag(c, f.given)
 	return f

@@ -38,18 +38,17 @@ func list(p *cli.Program) *cobra.Command {
 	c.Flags().StringVar(&q.State, "state", "", "Only messages in this `state`: waiting, retrying, failed or damaged.")
 	c.Flags().StringVar(&q.Route, "route", "", "Only messages of the route with this `name`.")
 	limit := cli.LimitFlag(c.Command)
-	return c.Do(func(ctx context.Context, s *remote.Server, _ []string) (err error) {
-		all := listJSON{}
-		all.Notifications, all.More, err = cli.Collect(*limit, func(limit int, cursor string) ([]client.Notification, string, error) {
+	return c.Do(func(ctx context.Context, s *remote.Server, _ []string) error {
+		all, err := cli.Collect(*limit, func(all *cli.Listed[client.Notification], limit int, cursor string) (string, error) {
 			q.Limit, q.Cursor = limit, cursor
 			page, err := s.Notifications(ctx, q)
-			all.Reach = page.Reach
-			return page.Items, page.Next, s.Explain(err)
+			all.Items, all.Reach = append(all.Items, page.Items...), page.Reach
+			return page.Next, s.Explain(err)
 		})
 		if err != nil {
 			return err
 		}
-		return p.List(*c.As, all, lines(all.Notifications, time.Now()), "there are no such messages", all.More, all.Reach)
+		return p.List(*c.As, listJSON{all.Items, all.More, all.Reach}, lines(all.Items, time.Now()), "there are no such messages", all.More, all.Reach)
 	})
 }
 

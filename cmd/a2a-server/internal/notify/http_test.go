@@ -30,8 +30,8 @@ func must(t *testing.T) func(s tasks.Sender, err error) tasks.Sender {
 // senders returns the senders to a receiver.
 func senders(t *testing.T, url string, e egress.Config) map[string]tasks.Sender {
 	return map[string]tasks.Sender{
-		"webhook": must(t)(notify.NewWebhook(notify.Webhook{URL: url, Secret: secret, Egress: e})),
-		"slack":   must(t)(notify.NewSlack(notify.Slack{URL: url, Egress: e})),
+		"webhook": must(t)(notify.NewWebhook(url, secret, e)),
+		"slack":   must(t)(notify.NewSlack(url, e)),
 	}
 }
 
@@ -207,19 +207,19 @@ func TestWrongEndpoints(t *testing.T) {
 		"", "s3cret", "/s3cret", "http://example.com/s3cret", "ftp://example.com/s3cret", "https://s3cret@example.com/", "https://example.com/#s3cret",
 		"https:///s3cret", "https://exa mple.com/s3cret", "https://example.com/%zzs3cret", "https://example.com/\r\ns3cret", "http://10.0.0.1/s3cret",
 	} {
-		_, err := notify.NewSlack(notify.Slack{URL: url})
-		_, hook := notify.NewWebhook(notify.Webhook{URL: url, Secret: secret})
+		_, err := notify.NewSlack(url, egress.Config{})
+		_, hook := notify.NewWebhook(url, secret, egress.Config{})
 		if err == nil || hook == nil || strings.Contains(err.Error()+hook.Error(), "s3cret") {
 			t.Errorf("%q: NewSlack() = %v, NewWebhook() = %v, want errors without the URL", url, err, hook)
 		}
 	}
 	for _, key := range []string{"", "whsec_", "whsec_s3cret", "whsec_czNjcmV0", secret[6:], secret + "!", "whsk_" + secret[6:]} {
-		_, err := notify.NewWebhook(notify.Webhook{URL: "https://example.com/", Secret: key})
+		_, err := notify.NewWebhook("https://example.com/", key, egress.Config{})
 		if err == nil || !strings.HasPrefix(err.Error(), "secret: ") || strings.Contains(err.Error(), "s3cret") || strings.Contains(err.Error(), "czNj") {
 			t.Errorf("NewWebhook() = %v, want an error about the secret", err)
 		}
 	}
-	if _, err := notify.NewSlack(notify.Slack{URL: "http://127.0.0.1:8065/hooks/x"}); err != nil {
+	if _, err := notify.NewSlack("http://127.0.0.1:8065/hooks/x", egress.Config{}); err != nil {
 		t.Errorf("NewSlack() = %v: the local host needs no https", err)
 	}
 }

@@ -10,23 +10,17 @@ import (
 	"a2a-server/task/notify"
 )
 
-// Slack configures a sender to an incoming webhook of Slack, or of a server that takes the
-// same requests.
-type Slack struct {
-	URL    string        // with https; its path is the secret
-	Egress egress.Config // the addresses that may be reached; Timeout defaults to 15 s
-}
-
 // slack sends a message as text. It is safe for concurrent use.
 type slack struct{ to *endpoint }
 
-// NewSlack returns a sender that posts the text of messages. Its errors do not have the URL.
-func NewSlack(c Slack) (notify.Sender, error) {
-	to, err := newEndpoint(c.URL, c.Egress)
+// NewSlack returns a sender that posts the text of messages to an incoming webhook of Slack, or of a server that takes
+// the same requests. The path of the URL is the secret; the timeout of to defaults to 15 s. Its errors do not have the URL.
+func NewSlack(url string, to egress.Config) (notify.Sender, error) {
+	receiver, err := newEndpoint(url, to)
 	if err != nil {
 		return nil, err
 	}
-	return &slack{to: to}, nil
+	return &slack{to: receiver}, nil
 }
 
 // slackMessage is the body of a request. No link is opened for a preview.

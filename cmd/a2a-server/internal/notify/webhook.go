@@ -24,13 +24,6 @@ const (
 	maxBodyArgs = 64 << 10
 )
 
-// Webhook configures a sender of Standard Webhooks.
-type Webhook struct {
-	URL    string        // with https
-	Secret string        // "whsec_" and 24 to 64 bytes in base64
-	Egress egress.Config // the addresses that may be reached; Timeout defaults to 15 s
-}
-
 // webhook sends a message as a signed request (Standard Webhooks 1.0). It is safe for
 // concurrent use.
 type webhook struct {
@@ -38,19 +31,19 @@ type webhook struct {
 	key []byte
 }
 
-// NewWebhook returns a sender that posts JSON, signed with HMAC-SHA256. Its errors have no
-// secret.
-func NewWebhook(c Webhook) (notify.Sender, error) {
-	encoded, ok := strings.CutPrefix(strings.TrimSpace(c.Secret), secretPrefix)
+// NewWebhook returns a sender that posts JSON to a URL with https, signed with HMAC-SHA256. The secret is "whsec_" and
+// 24 to 64 bytes in base64; the timeout of to defaults to 15 s. Its errors have no secret.
+func NewWebhook(url, secret string, to egress.Config) (notify.Sender, error) {
+	encoded, ok := strings.CutPrefix(strings.TrimSpace(secret), secretPrefix)
 	key, err := base64.StdEncoding.DecodeString(encoded)
 	if !ok || err != nil || len(key) < minSecret || len(key) > maxSecret {
 		return nil, fmt.Errorf("secret: not %s and %d to %d bytes in base64; make one with: echo %s$(openssl rand -base64 32)", secretPrefix, minSecret, maxSecret, secretPrefix)
 	}
-	to, err := newEndpoint(c.URL, c.Egress)
+	receiver, err := newEndpoint(url, to)
 	if err != nil {
 		return nil, err
 	}
-	return &webhook{to: to, key: key}, nil
+	return &webhook{to: receiver, key: key}, nil
 }
 
 // body is the body of a webhook.

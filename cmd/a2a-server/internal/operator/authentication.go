@@ -23,6 +23,7 @@ import (
 	"a2a-server/auth/proxy"
 	"a2a-server/cmd/a2a-server/internal/config"
 	"a2a-server/internal/egress"
+	"a2a-server/internal/lists"
 	"a2a-server/internal/tlsfiles"
 )
 
@@ -47,7 +48,7 @@ func (o *Operator) authentication() (a a2aserver.Authentication, err error) {
 	var all []auth.Authenticator
 	if file := conf.Auth.Keys.File; file != "" {
 		if a.Keys, err = apikey.New(apikey.Config{Header: conf.Auth.Keys.Header, File: file, Tenant: conf.Auth.Tenant, Now: c.Now}); err != nil {
-			return a, fmt.Errorf("%w: %s%w", a2aserver.ErrConfig, conf.Problem("auth.keys.file"), err) // a problem without a text ends with a colon
+			return a, fmt.Errorf("%w: %s%w", a2aserver.ErrConfig, conf.Problem("auth.keys.file", ""), err) // a problem without a text ends with a colon
 		}
 		o.keys = a.Keys
 		all, a.Schemes = append(all, a.Keys), append(a.Schemes, keyScheme(conf.Auth.Keys.Header))
@@ -71,7 +72,7 @@ func (o *Operator) authentication() (a a2aserver.Authentication, err error) {
 			return a, err
 		}
 		a.OIDC = made
-		all, a.Schemes = append(all, made), append(a.Schemes, issuerSchemes(conf)...)
+		all, a.Schemes = append(all, made), append(a.Schemes, lists.Map(conf.Auth.OIDC, issuerScheme)...)
 		for i := range conf.Auth.OIDC {
 			if issuer := &conf.Auth.OIDC[i]; issuer.ClientID != "" {
 				a.Issuers = append(a.Issuers, o.signInIssuer(issuer))
@@ -154,21 +155,17 @@ func keyScheme(header string) agentcard.SecurityScheme {
 	return s
 }
 
-// issuerSchemes returns how the card says that tokens are accepted: with the discovery
-// document of their issuer, unless the keys come from elsewhere.
-func issuerSchemes(conf *config.Config) []agentcard.SecurityScheme {
-	var all []agentcard.SecurityScheme
-	for _, o := range conf.Auth.OIDC {
-		s := agentcard.SecurityScheme{
-			Name: o.Name, Description: "An access token of " + o.Issuer + " for " + strings.Join(o.Audiences, " or ") + ", as Authorization: Bearer.",
-			Kind: agentcard.SchemeOpenID, URL: strings.TrimSuffix(o.Issuer, "/") + "/.well-known/openid-configuration",
-		}
-		if o.JWKS != "" { // the issuer need not have a discovery document
-			s.Kind, s.URL, s.Scheme, s.Format = agentcard.SchemeHTTP, "", "Bearer", "JWT"
-		}
-		all = append(all, s)
+// issuerScheme returns how the card says that tokens of an issuer are accepted: with its discovery
+// document, unless the keys come from elsewhere.
+func issuerScheme(o config.OIDC) agentcard.SecurityScheme {
+	s := agentcard.SecurityScheme{
+		Name: o.Name, Description: "An access token of " + o.Issuer + " for " + strings.Join(o.Audiences, " or ") + ", as Authorization: Bearer.",
+		Kind: agentcard.SchemeOpenID, URL: strings.TrimSuffix(o.Issuer, "/") + "/.well-known/openid-configuration",
 	}
-	return all
+	if o.JWKS != "" { // the issuer need not have a discovery document
+		s.Kind, s.URL, s.Scheme, s.Format = agentcard.SchemeHTTP, "", "Bearer", "JWT"
+	}
+	return s
 }
 
 // signInIssuer returns an issuer as the pages know it.

@@ -64,9 +64,6 @@ type door struct {
 // calls of programs that run as the same user.
 func newDoor(conf *config.Config, owner int) (*door, error) {
 	d := &door{conf: conf, owner: owner}
-	if len(conf.Auth.Socket) == 0 {
-		return d, nil
-	}
 	if conf.Admin.Mode == config.GroupConnects {
 		var err error
 		if d.group, err = groupID(conf.Admin.Group); err != nil {

@@ -58,9 +58,9 @@ func senderOf(r *config.Route, is routeSecrets, own func() []netip.AddrPort) (no
 	to := egress.Config{Allow: r.Networks, Own: own}
 	switch r.Kind {
 	case config.RouteWebhook:
-		return channel.NewWebhook(channel.Webhook{URL: is.url, Secret: is.secret, Egress: to})
+		return channel.NewWebhook(is.url, is.secret, to)
 	case config.RouteSlack:
-		return channel.NewSlack(channel.Slack{URL: is.url, Egress: to})
+		return channel.NewSlack(is.url, to)
 	case config.RouteSMTP:
 		s := &r.SMTP
 		return channel.NewSMTP(channel.SMTP{Host: s.Host, Port: s.Port, TLS: s.TLS, User: s.User, Password: is.password, From: s.From, To: r.To, Requester: r.Requester})

@@ -71,8 +71,7 @@ func test(p *cli.Program, try try) *cobra.Command {
 		if len(failed) > 0 {
 			return cli.Exit(cli.ExitFailure, fmt.Sprintf("%d of %d cases are not as expected:\n%s", len(failed), len(cases), strings.Join(failed, "\n")))
 		}
-		_, err = fmt.Fprintf(p.Stdout, "%d cases are as expected\n", len(cases))
-		return err
+		return p.Printf("%d cases are as expected\n", len(cases))
 	}
 	return c
 }

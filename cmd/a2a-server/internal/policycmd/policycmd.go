@@ -55,8 +55,7 @@ func check(p *cli.Program, try try) *cobra.Command {
 			return err
 		}
 		if len(problems) == 0 {
-			_, err := fmt.Fprintln(p.Stdout, "the policy has no problems")
-			return err
+			return p.Printf("the policy has no problems\n")
 		}
 		return cli.Exit(cli.ExitFailure, fmt.Sprintf("the policy has problems (%d):\n%s", len(problems), strings.Join(lists.Map(problems, visible.Line), "\n")))
 	})
@@ -140,8 +139,7 @@ func simulate(p *cli.Program, try try) *cobra.Command {
 			if err := storecmd.Planned(ctx, by.AdminSocket(), by.OwnSocket(), backup, since, func(c *engine.PlannedCall) { s.judge(ctx, by, c) }); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(p.Stdout, "since %s: %s", since.UTC().Format(time.RFC3339), s.text())
-			return err
+			return p.Printf("since %s: %s", since.UTC().Format(time.RFC3339), s.text())
 		})
 	})
 	c.Long = simulateHelp

@@ -51,16 +51,16 @@ func list(p *cli.Program) *cobra.Command {
 				return err
 			}
 		}
-		all, err := webhooks(ctx, s, q, *limit)
+		all, off, err := webhooks(ctx, s, q, *limit)
 		if err != nil {
 			return err
 		}
-		if all.Off {
+		if off {
 			if _, err := fmt.Fprintln(p.Stderr, "Push notifications are switched off: set push.enabled."); err != nil {
 				return err
 			}
 		}
-		return p.List(*c.As, all, webhookLines(all.Webhooks, time.Now()), noWebhooks, all.More, all.Reach)
+		return p.List(*c.As, pushJSON{all.Items, all.More, off, all.Reach}, webhookLines(all.Items, time.Now()), noWebhooks, all.More, all.Reach)
 	})
 }
 
@@ -70,16 +70,15 @@ func principalFlag(c *cobra.Command, to *string, what string) {
 	c.Flags().StringVar(to, "principal", "", what+" set by this `subject`, such as key:ci, or through it.")
 }
 
-// webhooks returns the webhooks that q selects, at most limit.
-func webhooks(ctx context.Context, s *remote.Server, q client.WebhookQuery, limit int) (all pushJSON, err error) {
-	all.Webhooks, all.More, err = cli.Collect(limit, func(limit int, cursor string) ([]client.Webhook, string, error) {
+// webhooks returns the webhooks that q selects, at most limit. off: none is notified.
+func webhooks(ctx context.Context, s *remote.Server, q client.WebhookQuery, limit int) (all *cli.Listed[client.Webhook], off bool, err error) {
+	all, err = cli.Collect(limit, func(all *cli.Listed[client.Webhook], limit int, cursor string) (string, error) {
 		q.Limit, q.Cursor = limit, cursor
 		page, err := s.Webhooks(ctx, q)
-		all.Off = page.Off
-		all.Reach = page.Reach
-		return page.Items, page.Next, s.Explain(err)
+		all.Items, all.Reach, off = append(all.Items, page.Items...), page.Reach, page.Off
+		return page.Next, s.Explain(err)
 	})
-	return all, err
+	return all, off, err
 }
 
 // setBy returns the principal that set a webhook, with the principals that acted for it. If
@@ -158,11 +157,11 @@ func choose(ctx context.Context, p *cli.Program, s *remote.Server, principal str
 			return []client.Webhook{{Task: q.Task, ID: args[1]}}, nil
 		}
 	}
-	all, err := webhooks(ctx, s, q, math.MaxInt)
+	all, _, err := webhooks(ctx, s, q, math.MaxInt)
 	if err != nil {
 		return nil, err
 	}
-	chosen := all.Webhooks
+	chosen := all.Items
 	if len(args) > 0 {
 		chosen = slices.DeleteFunc(chosen, func(w client.Webhook) bool { return w.ID != args[1] })
 	}

@@ -20,6 +20,7 @@ import (
 	"a2a-server/cmd/a2a-server/internal/config"
 	"a2a-server/cmd/a2a-server/internal/contexts"
 	"a2a-server/internal/adminsocket"
+	"a2a-server/internal/setting"
 	"a2a-server/internal/visible"
 )
 
@@ -47,7 +48,6 @@ type target struct {
 // targetFlags gives c the flags that name a running server.
 func targetFlags(c *cobra.Command) *target {
 	t := &target{given: &cli.Flags{}}
-	c.Flags().SortFlags = false
 	c.Flags().StringVar(&t.url, "url", "", "The `url` of the server.")
 	c.Flags().StringVar(&t.socket, "socket", "", "The admin socket of the server, a `file`.")
 	c.Flags().StringVar(&t.context, "context", "", "The `name` of a context.")
@@ -85,7 +85,7 @@ func (at *place) String() string {
 
 // exposed reports whether a credential is sent over a network without TLS.
 func (at *place) exposed() bool {
-	return strings.HasPrefix(strings.ToLower(at.URL), "http://") && at.Credential != nil && !at.local && !config.LocalURL(at.URL)
+	return strings.HasPrefix(strings.ToLower(at.URL), "http://") && at.Credential != nil && !at.local && !setting.LocalURL(at.URL)
 }
 
 // placeOf returns where the server is that t names.

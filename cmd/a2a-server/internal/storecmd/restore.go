@@ -64,8 +64,7 @@ it is of one moment. With - for FILE, the backup is read from the standard input
 				p.Note(fmt.Sprintf("there is no folder %s: restore it too, or webhooks lose their secrets, and tokens their signatures", keys))
 			}
 		}
-		_, err = fmt.Fprintf(p.Stdout, "%s: everything until %s, %d values\nStart the server, decide what it asks ('%s'), then run '%s'\n", path, made.Moment.Format(time.RFC3339Nano), made.Values, cli.Again(c, "approvals", "list"), cli.Again(c, "store", "resume"))
-		return err
+		return p.Printf("%s: everything until %s, %d values\nStart the server, decide what it asks ('%s'), then run '%s'\n", path, made.Moment.Format(time.RFC3339Nano), made.Values, cli.Again(c, "approvals", "list"), cli.Again(c, "store", "resume"))
 	}
 	return c
 }

@@ -41,8 +41,7 @@ func change(ctx context.Context, p *cli.Program, s *remote.Server, text, questio
 	if err := do(ctx, id); err != nil {
 		return s.Changed(err, id+" was "+past, "tasks", "show", id)
 	}
-	_, err = fmt.Fprintf(p.Stdout, "%s was %s\n", id, past)
-	return err
+	return p.Printf("%s was %s\n", id, past)
 }
 
 func cancel(p *cli.Program) *cobra.Command {
@@ -86,8 +85,7 @@ func cancelAll(ctx context.Context, p *cli.Program, s *remote.Server, owner stri
 	open := slices.DeleteFunc(all.Items, func(t client.Task) bool { return Ended(t.State) })
 	p.NoteReach(all.Reach, len(open))
 	if len(open) == 0 {
-		_, err := fmt.Fprintf(p.Stdout, "%s has no tasks that have not ended\n", visible.Line(owner))
-		return err
+		return p.Printf("%s has no tasks that have not ended\n", visible.Line(owner))
 	}
 	if !sure {
 		if err := s.ConfirmAll(ctx, p, taskLines(open, time.Now()), "Cancel", "task", " of "+visible.Line(owner)); err != nil {
@@ -108,7 +106,7 @@ func cancelAll(ctx context.Context, p *cli.Program, s *remote.Server, owner stri
 			}
 			continue
 		}
-		if _, err := fmt.Fprintf(p.Stdout, "%s was canceled\n", id); err != nil {
+		if err := p.Printf("%s was canceled\n", id); err != nil {
 			return err
 		}
 	}
@@ -150,7 +148,6 @@ func cancelCall(p *cli.Program) *cobra.Command {
 		if err := s.CancelCall(ctx, d.Task.ID, call.ID); err != nil {
 			return s.Changed(err, "the call was canceled", "tasks", "show", d.Task.ID)
 		}
-		_, err = fmt.Fprintf(p.Stdout, "%s of %s was canceled\n", visible.Line(call.ID), d.Task.ID)
-		return err
+		return p.Printf("%s of %s was canceled\n", visible.Line(call.ID), d.Task.ID)
 	})
 }

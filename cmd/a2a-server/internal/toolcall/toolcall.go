@@ -81,10 +81,8 @@ type noting struct {
 func (n *noting) Plan(ctx context.Context, p *task.Progress) (*task.Step, error) {
 	for _, step := range p.Steps {
 		for _, r := range step.Calls {
-			switch r.Outcome {
-			case task.OutcomeDenied, task.OutcomeRejected, task.OutcomeExpired:
+			if r.Outcome == task.OutcomeDenied || r.Outcome == task.OutcomeRejected || r.Outcome == task.OutcomeExpired {
 				n.refused.Store(true)
-			case task.OutcomeOK, task.OutcomeError, task.OutcomeInvalid, task.OutcomeResponded, task.OutcomeUnknown, task.OutcomeCanceled:
 			}
 		}
 	}

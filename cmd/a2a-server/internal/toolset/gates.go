@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 
+	a2aserver "a2a-server"
+
 	"a2a-server/approval"
 	"a2a-server/auth"
 	"a2a-server/auth/apikey"
@@ -20,21 +22,20 @@ import (
 // which may be for future tools. conf has the places of the gates; nil: the policy was made in
 // Go.
 func checkGates(p *approval.Policy, conf *config.Config, listed catalog.Listed) (warnings []string, _ error) {
-	errs := lists.Map(listed.Crowded(p), func(err error) error { return fmt.Errorf("%w: %w", config.ErrUnusable, err) })
+	errs := lists.Map(listed.Crowded(p), func(err error) error { return fmt.Errorf("%w: %w", a2aserver.ErrConfig, err) })
 	var wrong []config.Problem
 	for _, u := range listed.Unmatched(p) {
-		problem := config.Problem{Key: fmt.Sprintf("gate %d of the policy", u.Gate)}
+		problem := config.Problem{Key: fmt.Sprintf("gate %d of the policy", u.Gate), Problem: u.Text}
 		if conf != nil {
-			problem = conf.Problem(config.GatePath(conf, u.Gate))
+			problem = conf.Problem(config.GatePath(conf, u.Gate), "%s", u.Text)
 		}
-		problem.Problem = u.Text
 		switch {
 		case !u.Sure:
 			warnings = append(warnings, problem.String())
 		case conf != nil:
 			wrong = append(wrong, problem)
 		default:
-			errs = append(errs, fmt.Errorf("%w: %s", config.ErrUnusable, problem))
+			errs = append(errs, fmt.Errorf("%w: %s", a2aserver.ErrConfig, problem))
 		}
 	}
 	if len(wrong) > 0 {
@@ -60,10 +61,9 @@ func (s *State) checkPersons() (warnings []string) {
 		if p.Person != "" || err != nil || !slices.Contains(s.conf.Auth.RolesOr(u.Roles), auth.RoleApprover) {
 			continue
 		}
-		problem := s.conf.Problem(fmt.Sprintf("auth.socket[%d].subject", i))
-		problem.Problem = fmt.Sprintf("%s has no person, so under four_eyes (%s) this user decides no call of a key or a token; set person to their name there, such as corp:alice, or list their subjects in auth.people",
-			u.Subject, gateWords(gates[at]))
-		warnings = append(warnings, problem.String())
+		warnings = append(warnings, s.conf.Problem(fmt.Sprintf("auth.socket[%d].subject", i),
+			"%s has no person, so under four_eyes (%s) this user decides no call of a key or a token; set person to their name there, such as corp:alice, or list their subjects in auth.people",
+			u.Subject, gateWords(gates[at])).String())
 	}
 	return warnings
 }

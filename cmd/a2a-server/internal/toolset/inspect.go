@@ -125,7 +125,7 @@ func (i *inspection) listGiven(c *Config, all *catalog.Lister) {
 			from = catalog.Origin{Kind: "default", Entry: i.given[n].Name()}
 		}
 		tools, err := all.List(n)
-		i.add(tools, err, from, nil, -1)
+		i.add(tools, err, from, nil)
 	}
 }
 
@@ -134,7 +134,7 @@ func (i *inspection) listGiven(c *Config, all *catalog.Lister) {
 func (i *inspection) listEntries(all *catalog.Lister, down []error) {
 	for n, e := range i.box.entries {
 		tools, err := all.List(len(i.given) + n)
-		i.add(tools, cmp.Or(down[n], err), e.origin, &e.config, n)
+		i.add(tools, cmp.Or(down[n], err), e.origin, e)
 		for _, p := range e.problems {
 			i.problem(e.origin, p)
 		}
@@ -167,14 +167,13 @@ func (i *inspection) refresh() (down []error) {
 	return down
 }
 
-// add adds the tools of a toolset. err says which are missing, or may be old. entry is its entry, which is number n
-// of tools; nil: it has none.
-func (i *inspection) add(tools []*tool.Registered, err error, from catalog.Origin, entry *config.Tool, n int) {
+// add adds the tools of a toolset. err says which are missing, or may be old. e is its entry; nil: it has none.
+func (i *inspection) add(tools []*tool.Registered, err error, from catalog.Origin, e *entry) {
 	for _, one := range each(err) {
 		i.problem(from, reason(one))
 	}
 	for _, t := range tools {
-		info, err := i.describe(t.Tool, entry, n)
+		info, err := i.describe(t.Tool, e)
 		if err != nil {
 			i.problem(from, fmt.Sprintf("tool %s: %v; it is not offered", t.Definition.Name, err))
 			continue
@@ -199,7 +198,7 @@ func (i *inspection) problem(from catalog.Origin, text string) {
 }
 
 // describe returns the description of a tool.
-func (i *inspection) describe(t tool.Tool, entry *config.Tool, n int) (info ToolInfo, err error) {
+func (i *inspection) describe(t tool.Tool, e *entry) (info ToolInfo, err error) {
 	defer guard.Recover(&err, "its definition panics")
 	d := tool.ToDefinition(t)
 	info = ToolInfo{
@@ -214,13 +213,13 @@ func (i *inspection) describe(t tool.Tool, entry *config.Tool, n int) (info Tool
 		timeout = timed.Timeout()
 	}
 	info.Timeout = timeout.String()
-	if entry != nil {
-		info.For = entry.For
-		if show := i.box.entries[n].kind.show; show != nil {
-			show(&info, entry)
+	if e != nil {
+		info.For = e.config.For
+		if e.kind.show != nil {
+			e.kind.show(&info, &e.config)
 		}
 	}
-	info.Gates = i.gatesOf(t, &info, entry, n)
+	info.Gates = i.gatesOf(t, &info, e)
 	info.Decision, info.Sometimes = combined(info.Gates)
 	return info, nil
 }
@@ -244,15 +243,11 @@ func (i *inspection) checkNames() {
 func (i *inspection) checkRest() error {
 	dynamic := tool.NewRegistry(i.given...).Dynamic() ||
 		slices.ContainsFunc(i.box.entries, func(e *entry) bool { return e.server != nil })
-	gates, err := checkGates(i.Policy, i.gates, catalog.Listed{Tools: i.tools, Open: dynamic})
+	unmatched, err := i.unmatched(catalog.Listed{Tools: i.tools, Open: dynamic})
 	if err != nil {
 		return err
 	}
-	exempt, err := i.checkExempt(i.tools, dynamic)
-	if err != nil {
-		return err
-	}
-	for _, text := range slices.Concat(gates, exempt, i.secrets.check()) {
+	for _, text := range append(unmatched, i.secrets.check()...) {
 		i.problem(catalog.Origin{}, text)
 	}
 	return nil

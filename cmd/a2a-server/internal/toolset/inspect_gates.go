@@ -6,6 +6,7 @@ import (
 
 	"a2a-server/approval"
 	"a2a-server/cmd/a2a-server/internal/config"
+	"a2a-server/internal/catalog"
 	"a2a-server/tool"
 )
 
@@ -24,7 +25,7 @@ type GateInfo struct {
 }
 
 // Place returns where the gate was configured, as file:line; "": nowhere.
-func (g *GateInfo) Place() string { return config.Place{File: g.File, Line: g.Line}.String() }
+func (g *GateInfo) Place() string { return catalog.Origin{File: g.File, Line: g.Line}.Place() }
 
 // combined returns the combined effect of gates; see [ToolInfo].
 func combined(gates []GateInfo) (a approval.Action, sometimes bool) {
@@ -41,10 +42,10 @@ func combined(gates []GateInfo) (a approval.Action, sometimes bool) {
 	return a, sometimes
 }
 
-// gatesOf returns the gates and settings that decide whether calls of t need approval. entry
-// is its entry, which is number n of tools; nil: it has none.
-func (i *inspection) gatesOf(t tool.Tool, info *ToolInfo, entry *config.Tool, n int) []GateInfo {
-	own, changed := i.ownGates(t, info, entry, n), info.Changed
+// gatesOf returns the gates and settings that decide whether calls of t need approval. e is its entry; nil: it
+// has none.
+func (i *inspection) gatesOf(t tool.Tool, info *ToolInfo, e *entry) []GateInfo {
+	own, changed := i.ownGates(t, info, e), info.Changed
 	void := ""
 	if !i.Policy.Heeds(t) {
 		void = "declared_gates is ignore"
@@ -90,42 +91,36 @@ func without(gates []GateInfo, why string) []GateInfo {
 }
 
 // ownGates returns the gates that are not in the policy.
-func (i *inspection) ownGates(t tool.Tool, info *ToolInfo, entry *config.Tool, n int) (all []GateInfo) {
-	add := func(a approval.Action, why string, place config.Place) {
-		all = append(all, GateInfo{Action: a, Why: why, File: place.File, Line: place.Line})
+func (i *inspection) ownGates(t tool.Tool, info *ToolInfo, e *entry) (all []GateInfo) {
+	add := func(a approval.Action, why, path string) {
+		file, line := i.conf.Place(path)
+		all = append(all, GateInfo{Action: a, Why: why, File: file, Line: line})
 	}
-	asks := declares(t)
-	if entry != nil {
-		begin := i.conf.Place(i.conf.ToolPath(n, ""))
-		by := i.box.entries[n].kind.asks
-		given := by != AskedByTool && entry.Approve != nil
-		exempt := config.Exempt(i.conf, t.Name())
-		switch {
-		case given:
-			switch place := i.conf.Place(i.conf.ToolPath(n, "approve")); {
-			case approves(entry, t.Name()):
-				add(approval.ActionAsk, "approve", place)
-			case asks && !info.Changed:
-				add(approval.ActionAsk, "approve names a tool that is not listed", place)
-			}
-			asks = false
-		case exempt && by != AskedByTool:
-			add(approval.ActionAllow, "no_approve_tools", i.conf.Place("no_approve_tools"))
-		case asks && by != AskedByTool, by == AskedAlways:
-			add(approval.ActionAsk, "default of "+string(entry.Kind), begin)
-			asks = false
+	at := func(key string) string { return i.conf.ToolPath(e.number, key) }
+	asks, own := declares(t), e == nil || e.kind.asks == askedByTool
+	switch {
+	case own:
+	case e.config.Approve != nil:
+		if approves(&e.config, t.Name()) {
+			add(approval.ActionAsk, "approve", at("approve"))
+		} else if asks && !info.Changed {
+			add(approval.ActionAsk, "approve names a tool that is not listed", at("approve"))
 		}
-		if info.Changed {
-			add(approval.ActionAsk, "pins", i.conf.Place(i.conf.ToolPath(n, "pins")))
-			return all
-		}
+		asks = false
+	case config.Exempt(i.conf, t.Name()):
+		add(approval.ActionAllow, "no_approve_tools", "no_approve_tools")
+	case asks, e.kind.asks == askedAlways:
+		add(approval.ActionAsk, "default of "+string(e.config.Kind), at(""))
+		asks = false
+	}
+	if info.Changed {
+		add(approval.ActionAsk, "pins", at("pins"))
+		return all
 	}
 	if asks {
-		add(approval.ActionAsk, "the tool", config.Place{})
-	}
-	own := entry == nil || i.box.entries[n].kind.asks == AskedByTool
-	if !asks && own && slices.ContainsFunc(slices.Collect(tool.Chain(t)), tool.Gates) { // it may ask call by call
-		add(approval.ActionAsk, "the tool", config.Place{})
+		add(approval.ActionAsk, "the tool", "")
+	} else if own && slices.ContainsFunc(slices.Collect(tool.Chain(t)), tool.Gates) { // it may ask call by call
+		add(approval.ActionAsk, "the tool", "")
 		all[len(all)-1].Sometimes = true
 	}
 	return all

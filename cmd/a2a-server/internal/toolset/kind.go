@@ -15,7 +15,7 @@ type kind struct {
 	// build makes the tools of e from e.config. It sets made and, as far as the kind has them,
 	// held, server, startable and problems. key is the key of the entry that an error is about.
 	build func(w *maker, e *entry) (key string, err error)
-	asks  Asking
+	asks  asking
 	// gated returns the tools of e with the gates that build does not add, which depend on more
 	// than the entry; nil: there are none.
 	gated func(w *maker, e *entry) tool.Toolset
@@ -23,27 +23,27 @@ type kind struct {
 	show func(t *ToolInfo, c *config.Tool)
 }
 
-// Asking says how a tool whose entry has no key approve is gated.
-type Asking int
+// asking says how a tool whose entry has no key approve is gated.
+type asking int
 
-// The values of Asking.
+// The values of asking.
 const (
-	AskedByKind Asking = iota // the kind, about some of its tools
-	AskedAlways               // the kind, about all of its tools
-	AskedByTool               // the tool itself
+	askedByKind asking = iota // the kind, about some of its tools
+	askedAlways               // the kind, about all of its tools
+	askedByTool               // the tool itself
 )
 
 // kinds returns all kinds: those of cmd/a2a-server/internal/config, in its order.
 func kinds() []kind {
 	return []kind{
 		{name: config.KindCommand, build: buildCommand},
-		{name: config.KindMCP, build: buildMCP, asks: AskedAlways, gated: gatedMCP, show: showMCP},
+		{name: config.KindMCP, build: buildMCP, asks: askedAlways, gated: gatedMCP, show: showMCP},
 		{name: config.KindHTTP, build: buildHTTP},
 		{name: config.KindOpenAPI, build: buildOpenAPI},
-		{name: config.KindAgent, build: buildAgent, asks: AskedAlways},
+		{name: config.KindAgent, build: buildAgent, asks: askedAlways},
 		{name: config.KindSearch, build: buildSearch},
-		{name: config.KindAsk, build: buildAsk, asks: AskedByTool},
-		{name: config.KindBuiltin, build: buildBuiltin, asks: AskedByTool},
+		{name: config.KindAsk, build: buildAsk, asks: askedByTool},
+		{name: config.KindBuiltin, build: buildBuiltin, asks: askedByTool},
 	}
 }
 
@@ -53,11 +53,20 @@ func kindOf(name config.Kind) kind {
 	return all[slices.IndexFunc(all, func(k kind) bool { return k.name == name })]
 }
 
+// single makes the toolset of an entry from its only tool. key is the key that an error of the tool is about.
+func (e *entry) single(key string, t tool.Tool, err error) (string, error) {
+	if err != nil {
+		return key, err
+	}
+	e.made = tool.NewToolset(e.name(), t)
+	return "", nil
+}
+
 // approval returns the setting of an entry with a single tool about approvals; nil: the
 // default of its kind.
 func (w *maker) approval(c *config.Tool) *bool {
 	yes := slices.Contains(c.Approve, "*")
-	if c.Approve == nil && !config.Exempt(w.conf, c.Name) {
+	if c.Approve == nil && !config.Exempt(w.Operator, c.Name) {
 		return nil
 	}
 	return &yes
@@ -74,8 +83,8 @@ func (w *maker) headers(c *config.Tool) map[string]func() (string, error) {
 
 // identity returns what identifies the program or the server of an entry beside its own keys: values
 // that are not confidential, and the names of secrets.
-func identity(values ...any) string {
-	raw, _ := json.Marshal(values) // texts always can be
+func identity(of any) string {
+	raw, _ := json.Marshal(of) // texts always can be
 	return string(raw)
 }
 
@@ -84,7 +93,7 @@ func identity(values ...any) string {
 func (w *maker) environment(own map[string]config.Value) (texts map[string]string, secrets map[string]func() (string, error)) {
 	texts, secrets = map[string]string{}, map[string]func() (string, error){}
 	for _, name := range []string{"PATH", "HOME", "LANG"} {
-		if value, ok := config.Lookup(w.env, name); ok {
+		if value, ok := config.Lookup(w.Environment, name); ok {
 			texts[name] = value
 		}
 	}

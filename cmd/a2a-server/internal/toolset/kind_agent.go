@@ -18,7 +18,7 @@ func buildAgent(w *maker, e *entry) (key string, err error) {
 	c := &e.config
 	out := agenttool.Config{
 		Name: c.Name, Description: c.About, Card: c.Card, Depth: c.Depth, Timeout: c.Timeout,
-		Allow: c.Networks, Own: w.own, Approve: w.approval(c), Logger: w.log, Header: w.headers(c),
+		Allow: c.Networks, Own: w.Own, Approve: w.approval(c), Logger: w.Log, Header: w.headers(c),
 	}
 	if c.Bearer != "" {
 		if _, has := out.Header["Authorization"]; has {
@@ -26,7 +26,7 @@ func buildAgent(w *maker, e *entry) (key string, err error) {
 		}
 		out.Header["Authorization"] = w.secrets.filled("Bearer {secret:" + c.Bearer + "}")
 	}
-	out.Identity = identity(c.Header, c.Bearer)
+	out.Identity = identity([]any{c.Header, c.Bearer})
 	var beside []tool.Tool
 	if c.Transfer {
 		if most := maxToolName - len(config.TransferPrefix); len(c.Name) > most {

@@ -2,7 +2,6 @@ package toolset
 
 import (
 	"a2a-server/approval"
-	"a2a-server/tool"
 	"a2a-server/tool/agent"
 	"a2a-server/tool/approvaltool"
 )
@@ -17,9 +16,5 @@ func buildAsk(_ *maker, e *entry) (key string, err error) {
 		}
 	}
 	t, err := approvaltool.New(out)
-	if err != nil {
-		return "args", err
-	}
-	e.made = tool.NewToolset(e.name(), t)
-	return "", nil
+	return e.single("args", t, err)
 }

@@ -13,24 +13,21 @@ import (
 
 // buildBuiltin makes the tools of an entry.
 func buildBuiltin(w *maker, e *entry) (key string, err error) {
-	var tools []tool.Tool
-	var t tool.Tool
+	tools := make([]tool.Tool, 1)
 	switch e.config.Name {
 	case "demo":
 		var set tool.Toolset
-		if set, err = builtin.New(builtin.Config{Ledger: ledger(w.conf)}); err == nil {
+		if set, err = builtin.New(builtin.Config{Ledger: ledger(w.Operator)}); err == nil {
 			tools, err = set.Tools(nil)
 		}
 	case approvaltool.AskUserName:
-		t, err = approvaltool.NewAskUser()
-		tools = []tool.Tool{t}
+		tools[0], err = approvaltool.NewAskUser()
 	case approvaltool.RequestName:
-		t, err = approvaltool.NewRequest()
-		tools = []tool.Tool{t}
+		tools[0], err = approvaltool.NewRequest()
 	case controltool.FinishName:
-		tools = []tool.Tool{controltool.Finish()}
+		tools[0] = controltool.Finish()
 	case controltool.EscalateName:
-		tools = []tool.Tool{controltool.Escalate()}
+		tools[0] = controltool.Escalate()
 	default:
 		err = fmt.Errorf("there is no built-in tool %s", e.config.Name)
 	}

@@ -2,7 +2,6 @@ package toolset
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -29,11 +28,7 @@ func buildCommand(w *maker, e *entry) (key string, err error) {
 	}
 	// The variables of every command are left out: another PATH or LANG of the server does not
 	// ask for approval again.
-	identity, err := json.Marshal(c.Env)
-	if err != nil {
-		return "env", err
-	}
-	out.Identity = string(identity)
+	out.Identity = identity(c.Env)
 	for name, read := range secrets {
 		out.Secrets[name] = func(context.Context) (string, error) { return read() }
 	}

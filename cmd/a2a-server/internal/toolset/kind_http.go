@@ -1,13 +1,11 @@
 package toolset
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"a2a-server/cmd/a2a-server/internal/config"
 	"a2a-server/internal/strictjson"
-	"a2a-server/tool"
 	"a2a-server/tool/httptool"
 )
 
@@ -24,16 +22,12 @@ func buildHTTP(w *maker, e *entry) (key string, err error) {
 		Parameters: parameters(c), Secrets: w.secrets.named,
 		Result: c.Result, Approve: w.approval(c), Timeout: c.Timeout, Client: client,
 	})
-	if err != nil {
-		return "request", err
-	}
-	e.made = tool.NewToolset(e.name(), t)
-	return "", nil
+	return e.single("request", t, err)
 }
 
 // httpClient returns the client of an entry, which may reach its networks.
 func (w *maker) httpClient(c *config.Tool) (*httptool.Client, error) {
-	return httptool.NewClient(httptool.ClientConfig{Allow: c.Networks, Own: w.own, Log: w.log})
+	return httptool.NewClient(httptool.ClientConfig{Allow: c.Networks, Own: w.Own, Log: w.Log})
 }
 
 // parameters returns the JSON Schema of the arguments of an entry; nil: it has none.
@@ -43,12 +37,11 @@ func parameters(c *config.Tool) map[string]any {
 	}
 	required := []any{}
 	properties := map[string]any{}
-	for name, schema := range c.Args {
-		properties[name] = schema
+	for _, name := range sorted(c.Args) {
+		properties[name] = c.Args[name]
 		if !slices.Contains(c.Optional, name) {
 			required = append(required, name)
 		}
 	}
-	slices.SortFunc(required, func(a, b any) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
 	return map[string]any{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
 }

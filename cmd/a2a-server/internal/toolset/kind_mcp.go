@@ -19,12 +19,12 @@ func buildMCP(w *maker, e *entry) (key string, err error) {
 	c := &e.config
 	out := mcptoolset.Config{
 		Name: e.name(), Prefix: c.Name + "_", Only: c.Only, Trust: c.Trust, Pins: c.Pins, Ask: c.Elicit == "ask", Handshake: c.Protocol == "2025-11-25",
-		Approve: c.Approve, CallTimeout: c.Timeout, Logger: w.log, // see gatedMCP
+		Approve: c.Approve, CallTimeout: c.Timeout, Logger: w.Log, // see gatedMCP
 	}
-	out.Identity = identity(c.Env, c.Header)
+	out.Identity = identity([]any{c.Env, c.Header})
 	if c.URL != "" {
 		key = "url"
-		out.HTTP = &mcptoolset.HTTP{URL: c.URL, Header: w.headers(c), Allow: c.Networks, Own: w.own}
+		out.HTTP = &mcptoolset.HTTP{URL: c.URL, Header: w.headers(c), Allow: c.Networks, Own: w.Own}
 	} else {
 		key = "command"
 		env, secrets := w.environment(c.Env)
@@ -46,10 +46,10 @@ func buildMCP(w *maker, e *entry) (key string, err error) {
 func gatedMCP(w *maker, e *entry) tool.Toolset {
 	// With declared_gates: ignore a default asks for no approval. Without that default a tool declares only
 	// that its definition is not the pinned one, and that still asks.
-	if e.config.Approve != nil || w.conf.DeclaredGates == config.IgnoreDeclared {
+	if e.config.Approve != nil || w.Operator.DeclaredGates == config.IgnoreDeclared {
 		return e.made
 	}
-	return tool.WithConfirmation(e.made, tool.ConfirmMatching(func(name string) bool { return !config.Exempt(w.conf, name) }))
+	return tool.WithConfirmation(e.made, tool.ConfirmMatching(func(name string) bool { return !config.Exempt(w.Operator, name) }))
 }
 
 // showMCP adds the name of a tool in its server, its pin with its effect, and whether its hints are believed.
@@ -75,13 +75,18 @@ func CacheFolder(conf *config.Config) (string, error) {
 	return folder, nil
 }
 
-// cacheFile returns the file for the definitions of an MCP server, "" if they are not kept.
-// Its name differs for each server and each choice of its tools: two toolsets may be in use
-// during a reload, and a failed reload must leave the file of the toolset that stays in force.
+// cacheFile returns the file for the definitions of an MCP server, "" if they are not kept. Two
+// toolsets may be in use during a reload, and a failed reload must leave the file of the toolset that stays in force.
 func (w *maker) cacheFile(c *config.Tool) string {
-	if w.cache == "" {
+	return kept(w.Cache, c, ".json", "%q", []any{c.Name, c.Command, c.Dir, c.URL, c.Only})
+}
+
+// kept returns the path of what is kept for an entry in a folder; "": there is no folder. Its name differs for each
+// choice of the entry's keys, which format and keys write.
+func kept(folder string, c *config.Tool, ending, format string, keys ...any) string {
+	if folder == "" {
 		return ""
 	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q", []any{c.Name, c.Command, c.Dir, c.URL, c.Only}))
-	return filepath.Join(w.cache, fmt.Sprintf("%s-%x.json", c.Name, sum[:8]))
+	sum := sha256.Sum256(fmt.Appendf(nil, format, keys...))
+	return filepath.Join(folder, fmt.Sprintf("%s-%x%s", c.Name, sum[:8], ending))
 }

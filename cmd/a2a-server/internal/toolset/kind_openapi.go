@@ -21,7 +21,7 @@ func buildOpenAPI(w *maker, e *entry) (key string, err error) {
 		Name: e.name(), Prefix: c.Name + "_", Path: c.Spec, Server: c.Server, Only: c.Only, Header: c.Header, Timeout: c.Timeout, Client: client,
 		Secrets: w.secrets.named, Approve: c.Approve,
 	}
-	exempts := c.Approve == nil && len(w.conf.NoApproveTools) > 0
+	exempts := c.Approve == nil && len(w.Operator.NoApproveTools) > 0
 	if exempts {
 		out.Approve = []string{}
 	}
@@ -35,7 +35,7 @@ func buildOpenAPI(w *maker, e *entry) (key string, err error) {
 	}
 	asks := map[string]bool{}
 	for _, t := range tools {
-		asks[t.Name()] = !tool.AnnotationsOf(t).ReadOnly && !config.Exempt(w.conf, t.Name())
+		asks[t.Name()] = !tool.AnnotationsOf(t).ReadOnly && !config.Exempt(w.Operator, t.Name())
 	}
 	e.made = tool.WithConfirmation(e.made, tool.ConfirmMatching(func(name string) bool {
 		ask, known := asks[name]

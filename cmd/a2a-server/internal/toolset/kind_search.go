@@ -1,7 +1,6 @@
 package toolset
 
 import (
-	"crypto/sha256"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -20,11 +19,7 @@ func buildSearch(w *maker, e *entry) (key string, err error) {
 	asks := approve != nil && *approve
 	if c.Memory {
 		t, err := searchtool.NewMemory(searchtool.Config{Name: c.Name, Description: c.Description, Timeout: c.Timeout, Approve: asks})
-		if err != nil {
-			return "search", err
-		}
-		e.made = tool.NewToolset(e.name(), t)
-		return "", nil
+		return e.single("search", t, err)
 	}
 	source := &searchtool.Folders{Paths: c.Folders, Extensions: c.Extensions}
 	key = "folders"
@@ -32,9 +27,9 @@ func buildSearch(w *maker, e *entry) (key string, err error) {
 		source.Paths, key = []string{c.Folder}, "folder"
 	}
 	out := searchtool.Config{
-		Name: c.Name, Description: c.Description, Source: source, Folder: w.indexFolder(c), Refresh: c.Refresh, Timeout: c.Timeout, Approve: asks, Log: w.log,
+		Name: c.Name, Description: c.Description, Source: source, Folder: kept(w.Index, c, "", "%d %q", searchtool.Format, []any{c.Folder, c.Folders, c.Extensions}), Refresh: c.Refresh, Timeout: c.Timeout, Approve: asks, Log: w.Log,
 	}
-	if w.only != "" {
+	if w.Only != "" {
 		out.Wait = time.Hour // a call in a server of its own has as long as a call may take
 	}
 	t, err := searchtool.New(out)
@@ -53,16 +48,6 @@ func IndexFolder(conf *config.Config) string {
 		return ""
 	}
 	return filepath.Join(conf.Data, "search")
-}
-
-// indexFolder returns the folder for the index of an entry; "": a temporary one. Its name differs
-// for each choice of files, as that of [maker.cacheFile] does.
-func (w *maker) indexFolder(c *config.Tool) string {
-	if w.index == "" {
-		return ""
-	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "%d %q", searchtool.Format, []any{c.Folder, c.Folders, c.Extensions}))
-	return filepath.Join(w.index, fmt.Sprintf("%s-%x", c.Name, sum[:8]))
 }
 
 // Start starts the work in the background: the indexes of searches. For a server that makes a
@@ -86,14 +71,15 @@ func (s *State) Sweep() error {
 		return nil //nolint:nilerr // there is no index yet
 	}
 	for _, one := range all {
-		used := slices.ContainsFunc(s.box.entries, func(e *entry) bool {
+		path := filepath.Join(s.index, one.Name())
+		if slices.ContainsFunc(s.box.entries, func(e *entry) bool {
 			t, is := e.held.(*searchtool.Tool)
-			return is && t.Folder() == filepath.Join(s.index, one.Name())
-		})
-		if !used {
-			if err := os.RemoveAll(filepath.Join(s.index, one.Name())); err != nil {
-				return fmt.Errorf("remove the index of a search that is not configured: %w", err)
-			}
+			return is && t.Folder() == path
+		}) {
+			continue
+		}
+		if err := os.RemoveAll(path); err != nil {
+			return fmt.Errorf("remove the index of a search that is not configured: %w", err)
 		}
 	}
 	return nil

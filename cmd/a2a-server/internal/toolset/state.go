@@ -76,11 +76,10 @@ func New(c Config, before *State) (*State, error) {
 		s.gates = conf
 		var err error
 		if s.Policy, err = config.Policy(conf); err != nil {
-			return nil, fmt.Errorf("%w: %w", config.ErrUnusable, err)
+			return nil, fmt.Errorf("%w: %w", a2aserver.ErrConfig, err)
 		}
 		s.Origin = func(gate int) catalog.Origin {
-			place := conf.Place(config.GatePath(conf, gate))
-			return catalog.Origin{Kind: "gate", Entry: s.Policy.Gates()[gate].Named(), File: place.File, Line: place.Line}
+			return origin(conf, config.GatePath(conf, gate), "gate", s.Policy.Gates()[gate].Named())
 		}
 	}
 	if !conf.Tools.Given {
@@ -88,13 +87,19 @@ func New(c Config, before *State) (*State, error) {
 		s.defaults = len(c.DefaultTools) > 0
 	}
 	s.secrets = &secrets{places: conf.Secrets, env: c.Environment, log: c.Log}
-	w := maker{conf: conf, env: c.Environment, own: c.Own, log: c.Log, secrets: s.secrets, cache: c.Cache, index: c.Index, only: c.Only, before: before.toolbox()}
+	w := maker{Config: c, secrets: s.secrets, before: before.toolbox()}
 	var err error
 	if s.box, err = newToolbox(w); err != nil {
 		return nil, err
 	}
 	s.Registry = tool.NewRegistry(slices.Concat(s.given, s.box.sets(false))...)
 	return s, nil
+}
+
+// origin returns the origin of what the key at path sets: a kind and a name.
+func origin(conf *config.Config, path, kind, name string) catalog.Origin {
+	file, line := conf.Place(path)
+	return catalog.Origin{Kind: kind, Entry: name, File: file, Line: line}
 }
 
 // Await waits until the servers of tools have listed their tools, or ctx ends. late: a server has not answered.
@@ -171,8 +176,7 @@ func (s *State) checkExempt(tools []tool.Tool, dynamic bool) (warnings []string,
 		if matched {
 			continue
 		}
-		p := s.conf.Problem("no_approve_tools")
-		p.Problem = catalog.Unknown(pattern, "this does nothing", names)
+		p := s.conf.Problem("no_approve_tools", "%s", catalog.Unknown(pattern, "this does nothing", names))
 		if !dynamic && !strings.Contains(pattern, "*") {
 			return warnings, &config.Error{Problems: []config.Problem{p}}
 		}
@@ -193,7 +197,7 @@ func (s *State) asked(t tool.Tool) string {
 	}
 	for i, e := range s.conf.Tools.Entries {
 		if e.Approve != nil && (e.Name == t.Name() || strings.HasPrefix(t.Name(), e.Name+"_")) {
-			return "of approve at " + s.conf.Place(s.conf.ToolPath(i, "approve")).String()
+			return "of approve at " + origin(s.conf, s.conf.ToolPath(i, "approve"), "", "").Place()
 		}
 	}
 	return "the tool itself declares it"

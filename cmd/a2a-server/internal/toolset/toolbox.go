@@ -2,14 +2,11 @@ package toolset
 
 import (
 	"errors"
-	"net/netip"
 	"reflect"
 	"slices"
 	"strings"
 
 	a2aserver "a2a-server"
-
-	"github.com/rs/zerolog"
 
 	"a2a-server/cmd/a2a-server/internal/config"
 	"a2a-server/internal/catalog"
@@ -21,14 +18,8 @@ import (
 
 // maker has the inputs for making tools.
 type maker struct {
-	conf    *config.Config
-	env     []string // NAME=value, of the server
+	Config
 	secrets *secrets
-	own     func() []netip.AddrPort // where the server listens
-	log     zerolog.Logger
-	cache   string   // folder for the lists of servers; "": they are not kept
-	index   string   // folder for the indexes of searches; "": they are temporary
-	only    string   // the tool that is called, with a slash; "": any may be
 	before  *toolbox // whose entries are used again if they have not changed; may be nil
 }
 
@@ -41,6 +32,7 @@ type toolbox struct {
 
 // entry is an entry of tools.
 type entry struct {
+	number int // in the configuration, from 0
 	config config.Tool
 	kind   kind
 	origin catalog.Origin
@@ -72,9 +64,7 @@ func (b *toolbox) programs(conf *config.Config, servers bool) (problems []config
 		if errors.Is(err, child.ErrFolder) {
 			key = "dir"
 		}
-		p := conf.Problem(conf.ToolPath(i, key))
-		p.Problem = err.Error()
-		problems = append(problems, p)
+		problems = append(problems, conf.Problem(conf.ToolPath(i, key), "%v", err))
 	}
 	return problems
 }
@@ -98,19 +88,17 @@ func (b *toolbox) sets(all bool) []tool.Toolset {
 // newToolbox makes the tools of a configuration. The error is a *config.Error with all
 // problems.
 func newToolbox(w maker) (_ *toolbox, err error) {
-	b := &toolbox{secrets: w.conf.Secrets}
+	b := &toolbox{secrets: w.Operator.Secrets}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, b.close(w.before))
 		}
 	}()
 	var problems []config.Problem
-	for i := range w.conf.Tools.Entries {
+	for i := range w.Operator.Tools.Entries {
 		e, key, err := w.entry(i)
 		for _, one := range each(err) {
-			p := w.conf.Problem(w.conf.ToolPath(i, key))
-			p.Problem = one.Error()
-			problems = append(problems, p)
+			problems = append(problems, w.Operator.Problem(w.Operator.ToolPath(i, key), "%v", one))
 		}
 		if err == nil {
 			b.entries = append(b.entries, e)
@@ -137,15 +125,14 @@ func each(err error) []error {
 
 // entry makes entry i of tools. key is the key that an error is about.
 func (w *maker) entry(i int) (_ *entry, key string, err error) {
-	c := w.conf.Tools.Entries[i]
-	place := w.conf.Place(w.conf.ToolPath(i, ""))
-	e := &entry{config: c, kind: kindOf(c.Kind), origin: catalog.Origin{Kind: string(c.Kind), Entry: c.Name, File: place.File, Line: place.Line}}
+	c := w.Operator.Tools.Entries[i]
+	e := &entry{number: i, config: c, kind: kindOf(c.Kind), origin: origin(w.Operator, w.Operator.ToolPath(i, ""), string(c.Kind), c.Name)}
 	if same := w.same(&c); same != nil {
 		e.made, e.held, e.server, e.startable, e.programKey = same.made, same.held, same.server, same.startable, same.programKey
 	} else if key, err = e.kind.build(w, e); err != nil {
 		return nil, key, err
 	}
-	e.unused = w.only != "" && e.server != nil && !strings.HasPrefix(w.only, "/"+c.Name+"_")
+	e.unused = w.Only != "" && e.server != nil && !strings.HasPrefix(w.Only, "/"+c.Name+"_")
 	e.set = w.offered(e)
 	return e, "", nil
 }
@@ -169,7 +156,7 @@ func (w *maker) offered(e *entry) tool.Toolset {
 // same returns the entry of before that c would become again, with the same secrets: its
 // processes and connections need not be replaced.
 func (w *maker) same(c *config.Tool) *entry {
-	if w.before == nil || !reflect.DeepEqual(w.before.secrets, w.conf.Secrets) {
+	if w.before == nil || !reflect.DeepEqual(w.before.secrets, w.Operator.Secrets) {
 		return nil
 	}
 	for _, e := range w.before.entries {

@@ -54,7 +54,7 @@ type checking struct {
 	*State
 	tools    map[string]tool.Tool // of all callers
 	down     error                // why there may be more tools
-	known    map[string]bool      // roles that a caller may get
+	known    []string             // roles that a caller may get, sorted
 	anyRole  bool                 // and any other
 	people   []auth.Principal     // all callers; nil: others may come
 	problems []string
@@ -62,12 +62,11 @@ type checking struct {
 
 // at adds a problem with gate i.
 func (c *checking) at(i int, format string, args ...any) {
-	p := config.Problem{Key: "gate " + c.Policy.Gates()[i].Named()}
+	p := config.Problem{Key: "gate " + c.Policy.Gates()[i].Named(), Problem: fmt.Sprintf(format, args...)}
 	if c.gates != nil {
-		p = c.gates.Problem(config.GatePath(c.gates, i))
+		p = c.gates.Problem(config.GatePath(c.gates, i), "%s", p.Problem)
 		p.Key = strings.TrimSuffix(p.Key, ".tool")
 	}
-	p.Problem = fmt.Sprintf(format, args...)
 	c.problems = append(c.problems, p.String())
 }
 
@@ -129,8 +128,8 @@ func (c *checking) roles(i int) {
 	g := c.Policy.Gates()[i]
 	look := func(key string, roles []string) {
 		for _, role := range roles {
-			if !c.known[role] {
-				c.at(i, "%s: no caller gets the role %q; known are %s", key, role, strings.Join(sorted(c.known), ", "))
+			if !slices.Contains(c.known, role) {
+				c.at(i, "%s: no caller gets the role %q; known are %s", key, role, strings.Join(c.known, ", "))
 			}
 		}
 	}
@@ -147,20 +146,17 @@ func (c *checking) roles(i int) {
 func (c *checking) find() {
 	a := &c.conf.Auth
 	callers, err := c.callers()
-	c.known, c.anyRole = map[string]bool{}, !a.Given() || err != nil
+	c.known, c.anyRole = slices.Clone(a.DefaultRoles), !a.Given() || err != nil
 	others := c.anyRole || len(a.OIDC) > 0 || a.MTLS.Given() || a.Proxy.Header != ""
-	for _, role := range a.DefaultRoles {
-		c.known[role] = true
-	}
 	for _, one := range callers {
-		for _, role := range one.Roles {
-			c.known[role] = true
-		}
+		c.known = append(c.known, one.Roles...)
 		one.PersonSeen = true // the persons of keys and local users are expected to sign in
 		if p, err := a.People.Known(one.Principal); err == nil && !others {
 			c.people = append(c.people, p)
 		}
 	}
+	slices.Sort(c.known)
+	c.known = slices.Compact(c.known)
 }
 
 // enough looks for an approval that needs more people than may give it.
