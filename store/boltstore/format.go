@@ -120,7 +120,8 @@ func isCopyOf(file *boltfile.File, known []byte) bool {
 // checkBuckets refuses a file that lacks a bucket of ours, except for the derived if they are to be made.
 func checkBuckets(path string, tx *bolt.Tx, remake bool) error {
 	for _, name := range layout.Buckets {
-		if tx.Bucket(name) == nil && (!remake || !layout.IsDerived(name)) {
+		isDerived := layout.IsDerived(name)
+		if tx.Bucket(name) == nil && (!remake || !isDerived) {
 			return boltfile.DamagedFile(path, fmt.Sprintf("it has no bucket %s, so it is not a store of this program, or parts of it are lost", name))
 		}
 	}

@@ -110,7 +110,6 @@ func TestDocuments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(client.Close)
 	for name, doc := range documents() {
 		t.Run(name, func(t *testing.T) { // one after the other, for the figures
 			raw := doc.load(t)
