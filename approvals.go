@@ -22,7 +22,8 @@ import (
 // makeAPI makes the approvals API.
 func (s *Server) makeAPI() {
 	s.approvals = api.New(api.Config{
-		Engine: s.engine, Webhooks: s.webhooks, Notifications: s.notify.list, Revoked: s.revoked, Incarnation: s.store.incarnation,
+		Approvals: s.engine.Approvals(), Tasks: s.engine.Tasks(), Events: s.engine, Audit: s.engine, ReserveRead: s.engine.ReserveRead,
+		Webhooks: s.webhooks, Notifications: s.notify.list, Revoked: s.revoked, Incarnation: s.store.incarnation,
 		Agent: s.settings.Agent.Name, Version: Version(), Log: s.log,
 	})
 }

@@ -36,8 +36,8 @@ func (s *Server) pages(protocol *a2a.Server, guard httpd.Guard) http.Handler {
 	}
 	c := web.Config{
 		Service: s.approvals, Door: s.door(requests, s.pageGuard(guard), streams), Prefix: prefix, PublicURL: s.url,
-		Sender: sender{s.engine}, Tools: s.toolsOf, PlainWords: s.plainWords(),
-		Policy: policyOf{&s.tools},
+		Send: sender{s.engine}.Send, Tools: s.toolsOf, PlainWords: s.plainWords(),
+		Rules: policyOf{&s.tools}.Rules, Explain: policyOf{&s.tools}.Explain,
 		Health: func() error {
 			if why := s.health.Unready(); why != "" {
 				return errors.New(why)
@@ -74,10 +74,10 @@ func (s *Server) pagesPath() string {
 // policyOf are the gates that are in force, for their page.
 type policyOf struct{ now *current }
 
-// Rules implements [web.Policy].
+// Rules returns the gates about a tool.
 func (p policyOf) Rules(tool string) []web.Rule { return p.now.Load().Rules(tool) }
 
-// Explain implements [web.Policy].
+// Explain says what the gates do with a call.
 func (p policyOf) Explain(ctx context.Context, of, args string, by auth.Principal) (string, error) {
 	decoded, err := tool.DecodeArgs([]byte(args))
 	if err != nil {
@@ -182,7 +182,7 @@ func (s *Server) pageGuard(g httpd.Guard) httpd.Guard {
 // sender sends the messages of the pages.
 type sender struct{ engine *engine.Engine }
 
-// Send implements [web.Sender].
+// Send sends a message of the pages.
 func (s sender) Send(ctx context.Context, c api.Caller, m web.Message) (task, answer string, err error) {
 	if err := c.By.May(auth.Create); err != nil {
 		return "", "", err

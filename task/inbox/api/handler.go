@@ -144,14 +144,14 @@ func operations() map[string]operation {
 		}),
 		"DELETE /tasks/{id}":                    changes(auth.Delete, func(x *exchange, _ noQuery) error { return x.tasks(x.Caller).Delete(x.ctx, x.By, x.id()) }),
 		"GET /tasks/{id}/events":                {action: auth.Follow, stream: (*exchange).followTask},
-		"GET /webhooks":                         lists(auth.Oversee, (*Service).Webhooks),
-		"GET /notifications":                    lists(auth.Oversee, (*Service).Notifications),
+		"GET /webhooks":                         lists(auth.Oversee, (*Service).webhooks),
+		"GET /notifications":                    lists(auth.Oversee, (*Service).notifications),
 		"DELETE /tasks/{id}/webhooks/{webhook}": deleted,
 		"GET /audit": asks(0, func(x *exchange, q struct {
 			After uint64
 			Limit int
 		}) (client.AuditPage, error) {
-			return x.Audit(x.ctx, x.Caller, q.After, q.Limit)
+			return x.audit(x.ctx, x.Caller, q.After, q.Limit)
 		}),
 		"GET /events": {stream: (*exchange).follow},
 	}

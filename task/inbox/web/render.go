@@ -45,7 +45,7 @@ func (p *pages) static(w http.ResponseWriter, r *http.Request) {
 	all, hash := files()
 	file, ok := all[r.PathValue("file")]
 	if !ok || r.PathValue("hash") != hash {
-		Refuse(w, notFound("this file belongs to another version of the page: load the page again"))
+		refuse(w, notFound("this file belongs to another version of the page: load the page again"))
 		return
 	}
 	w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")

@@ -52,11 +52,11 @@ type answered struct {
 
 // called is a call, from the verdict to the result.
 type called struct {
-	ID, Tool  string
+	*client.Call
+	ID        string
 	Title     title
 	Steps     []step
-	Args      []leaf
-	Result    []leaf
+	Result    []leaf // nil: an artifact has it
 	Error     long
 	Approvals []row
 	Pending   []row
@@ -73,15 +73,13 @@ type step struct {
 // taskPage is a task with its timeline.
 type taskPage struct {
 	taskRow
+	*client.TaskDetail
 	Heading  title
 	Moments  []moment
-	Webhooks []client.Webhook
-	May      client.TaskMay
 	Raw      string
 	RawSize  string
 	RawLink  string
 	Commands []string
-	Calls    int
 	Cancel   string
 	Try      string
 	Ended    bool
@@ -112,7 +110,7 @@ func (v *visit) task() error {
 }
 
 func (v *visit) taskPage(d *client.TaskDetail) (*taskPage, error) {
-	p := &taskPage{taskRow: v.taskRow(&d.Task), Webhooks: d.Webhooks, May: d.May, Calls: len(d.Calls), Cancel: v.link("/tasks/" + url.PathEscape(d.Task.ID) + "/cancel")}
+	p := &taskPage{taskRow: v.taskRow(&d.Task), TaskDetail: d, Cancel: v.link("/tasks/" + url.PathEscape(d.Task.ID) + "/cancel")}
 	if p.Ended = slices.Contains([]string{"done", "fail", "end"}, p.State.Class); p.Ended {
 		if text, none := shortfall(d.Calls); text != "" {
 			if p.State.Word += ", " + text; none && p.State.Class == "done" {
@@ -130,7 +128,7 @@ func (v *visit) taskPage(d *client.TaskDetail) (*taskPage, error) {
 		}
 		p.Commands = append(p.Commands, "a2a-server tasks "+name+" "+d.Task.ID)
 	}
-	if v.cfg.Sender != nil && d.May.Send {
+	if v.cfg.Send != nil && d.May.Send {
 		p.Try = v.link("/try?task=" + url.QueryEscape(d.Task.ID))
 	}
 	for i := range d.Approvals {
@@ -325,7 +323,7 @@ func (t *timeline) artifactStart(artifact string) time.Time {
 
 func (t *timeline) call(c *client.Call) {
 	d, v := t.d, t.visit
-	one := called{ID: d.Task.ID + "." + c.ID, Tool: c.Tool, Title: titleOf(&client.Approval{Tool: c.Tool, Arguments: c.Arguments}), Args: tree(c.Arguments), Error: v.longText(c.Error)}
+	one := called{Call: c, ID: d.Task.ID + "." + c.ID, Title: titleOf(&client.Approval{Tool: c.Tool, Arguments: c.Arguments}), Error: v.longText(c.Error)}
 	shown := slices.IndexFunc(t.whole.Artifacts, func(a a2aArtifact) bool { return a.ID == c.ID && a.shows(c) })
 	if shown >= 0 { // there it is read
 		one.Error = long{}
