@@ -127,7 +127,7 @@ func (s *Server) toolsOf(ctx context.Context, by auth.Principal) []web.Tool {
 func (s *Server) makeSignIn(protocol *a2a.Server, guard httpd.Guard, render func(http.ResponseWriter, *http.Request, int, signin.Page)) {
 	requests, _ := protocol.Requests()
 	c := signin.Config{
-		Server: s.settings.Agent.Name, Requests: requests, Guard: s.pageGuard(guard), Authenticator: s.Authenticator,
+		Requests: requests, Guard: s.pageGuard(guard), Authenticator: s.Authenticator,
 		Keys: s.Keys, OIDC: s.OIDC, Issuers: s.Issuers, Other: s.Other, Complete: s.signsIn,
 		Store: s.store.handle, Base: s.pageURL(), Idle: s.settings.UI.SessionIdle, Lifetime: s.settings.UI.SessionLifetime,
 		Render: render, Log: s.log, Now: s.given.Now,

@@ -433,13 +433,10 @@ func (s *Service) refuseWith(w http.ResponseWriter, err error) {
 
 // refuse answers with a problem (RFC 9457).
 func (s *Service) refuse(w http.ResponseWriter, p *client.Error) {
-	body, err := json.Marshal(struct {
+	body, _ := json.Marshal(struct { // an approval in it has come from JSON
 		Type string `json:"type"`
 		*client.Error
 	}{"urn:a2a-server:problem:" + p.Reason, shown(p)})
-	if err != nil {
-		body = []byte(`{"title":"` + p.Title + `"}`)
-	}
 	h := w.Header()
 	h.Set("Content-Type", "application/problem+json")
 	if p.RetryAfter > 0 {

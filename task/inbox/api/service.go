@@ -157,9 +157,7 @@ func (s *Service) Approval(ctx context.Context, c Caller, id string) (client.App
 		d.Gates = append(d.Gates, client.AskedGate(g))
 	}
 	if schema := list.Parameters(ctx, a); schema != nil {
-		if d.Parameters, err = json.Marshal(schema); err != nil {
-			d.Parameters = nil
-		}
+		d.Parameters, _ = json.Marshal(schema) // without it, fields of a form take JSON
 	}
 	if replaced := a.Replaced(); replaced != nil && (!a.Hides() || sight.Of(list.Reader(c.By, a), sight.Approval).Question == sight.Whole) { // an editor edits these
 		d.Approval.Arguments, d.Parameters = replaced, a.Schema

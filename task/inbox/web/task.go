@@ -44,10 +44,9 @@ type artifact struct {
 
 // answered is an answer of a language model.
 type answered struct {
-	Step, Model, Finish, Took string
-	In, Out                   string // tokens
-	Prompt                    string // address of what the model was asked; "": the reader may not see it
-	n                         int    // of Step
+	*modelAnswer
+	In, Out, Took string // of tokens, and a time
+	Prompt        string // address of what the model was asked; "": the reader may not see it
 }
 
 // called is a call, from the verdict to the result.
@@ -244,14 +243,14 @@ func (t *timeline) status(s *a2aStatus) {
 
 // answered returns an answer for the page.
 func (t *timeline) answered(m *modelAnswer) *answered {
-	one := answered{n: m.Step, Model: m.Model, Finish: m.Finish, In: tokens(m.In), Out: tokens(m.Out)}
+	one := answered{modelAnswer: m, In: tokens(m.In), Out: tokens(m.Out)}
 	if m.Cached > 0 {
 		one.In += " (" + thousands(m.Cached) + " cached)"
 	}
 	if m.Step == 0 { // the planner does not say
 		return &one
 	}
-	one.Step, one.Took = fmt.Sprint("Step ", m.Step), (time.Duration(m.DurationMS) * time.Millisecond).String()
+	one.Took = (time.Duration(m.DurationMS) * time.Millisecond).String()
 	if t.requester.By.May(auth.Admin) == nil {
 		one.Prompt = t.link(fmt.Sprintf("/tasks/%s/prompts/%d", url.PathEscape(t.d.Task.ID), m.Step))
 	}
@@ -382,7 +381,7 @@ func (t *timeline) call(c *client.Call) {
 	if at < 0 {
 		at = len(t.out)
 	}
-	if from := slices.IndexFunc(t.out, func(m moment) bool { return m.Model != nil && m.Model.n == planned }); at <= from { // all within a millisecond
+	if from := slices.IndexFunc(t.out, func(m moment) bool { return m.Model != nil && m.Model.Step == planned }); at <= from { // all within a millisecond
 		for at = from + 1; at < len(t.out) && t.out[at].Call != nil; at++ {
 		}
 	}
