@@ -38,7 +38,7 @@ const requestTime = time.Minute
 type Door struct {
 	Requests                *httpd.Frontend // authentication, rates, bodies, answers
 	Guard                   httpd.Guard
-	Refusal                 func() string // why the server serves nobody now; nil or "": it serves
+	Refusal                 func() string // why the server serves nobody now; "": it serves
 	Streams                 *httpd.Shares // open streams
 	Heartbeat, WriteTimeout time.Duration // of streams
 }
@@ -196,10 +196,8 @@ func refused(r *http.Request, d *Door) *client.Error {
 	if wrong := d.Guard.Check(r); wrong != nil {
 		return refusal(wrong)
 	}
-	if d.Refusal != nil {
-		if why := d.Refusal(); why != "" {
-			return problem(http.StatusServiceUnavailable, client.ReasonBusy, why)
-		}
+	if why := d.Refusal(); why != "" {
+		return problem(http.StatusServiceUnavailable, client.ReasonBusy, why)
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ import (
 	"a2a-server/task/engine"
 )
 
-// Config configures a [Service]. Approvals, Tasks, Events, Audit and ReserveRead are required.
+// Config configures a [Service]. All fields are required.
 type Config struct {
 	Approvals *engine.Approvals
 	Tasks     *engine.Tasks
@@ -28,14 +28,12 @@ type Config struct {
 	Audit     auditLog
 	// ReserveRead reserves memory for an answer to a caller.
 	ReserveRead func(by auth.Principal) *engine.ReadReservation
-	// Webhooks lists webhooks of tasks that by oversees. It checks the query. Nil: there are
-	// none.
+	// Webhooks lists webhooks of tasks that by oversees. It checks the query.
 	Webhooks func(ctx context.Context, by auth.Principal, q client.WebhookQuery) (client.WebhookPage, error)
 	// Notifications lists the messages about approvals in tasks that by oversees. It checks the
-	// query. Nil: there are none.
+	// query.
 	Notifications func(ctx context.Context, by auth.Principal, q client.NotificationQuery) (client.NotificationPage, error)
 	// Revoked reports whether the credential of a principal is known to be invalid by now.
-	// Nil: it never is.
 	Revoked        func(auth.Principal) bool
 	Incarnation    uint64 // of the store; positions of another store are not accepted
 	Agent, Version string // for people
@@ -76,9 +74,6 @@ func (s *Service) tasks(c Caller) *engine.Tasks {
 	}
 	return s.cfg.Tasks
 }
-
-// revoked reports whether the credential of p is known to be invalid by now.
-func (s *Service) revoked(p auth.Principal) bool { return s.cfg.Revoked != nil && s.cfg.Revoked(p) }
 
 // WhoAmI returns the caller and its permissions.
 func (s *Service) WhoAmI(c Caller) client.WhoAmI {
@@ -427,7 +422,7 @@ func (s *Service) Task(ctx context.Context, c Caller, id string) (client.TaskDet
 			}
 		}
 	}
-	if s.cfg.Webhooks != nil && c.By.May(auth.Oversee) == nil {
+	if c.By.May(auth.Oversee) == nil {
 		if page, err := s.cfg.Webhooks(ctx, c.By, client.WebhookQuery{Task: id, Limit: defaultPage, Anonymous: c.Anonymous}); err == nil {
 			d.Webhooks = page.Items
 		}
@@ -457,9 +452,6 @@ func (s *Service) webhooks(ctx context.Context, c Caller, q client.WebhookQuery)
 	if err := bound(&q.Limit); err != nil {
 		return client.WebhookPage{}, err
 	}
-	if s.cfg.Webhooks == nil {
-		return client.WebhookPage{Items: []client.Webhook{}, Off: true}, nil
-	}
 	q.Anonymous = c.Anonymous
 	page, err := s.cfg.Webhooks(ctx, c.By, q)
 	page.Reach = c.reach(auth.Oversee, "webhooks of")
@@ -470,9 +462,6 @@ func (s *Service) webhooks(ctx context.Context, c Caller, q client.WebhookQuery)
 func (s *Service) notifications(ctx context.Context, c Caller, q client.NotificationQuery) (client.NotificationPage, error) {
 	if err := bound(&q.Limit); err != nil {
 		return client.NotificationPage{}, err
-	}
-	if s.cfg.Notifications == nil {
-		return client.NotificationPage{Items: []client.Notification{}}, nil
 	}
 	q.Anonymous = c.Anonymous
 	page, err := s.cfg.Notifications(ctx, c.By, q)

@@ -127,7 +127,7 @@ func (v *visit) taskPage(d *client.TaskDetail) (*taskPage, error) {
 		}
 		p.Commands = append(p.Commands, "a2a-server tasks "+name+" "+d.Task.ID)
 	}
-	if v.cfg.Send != nil && d.May.Send {
+	if d.May.Send {
 		p.Try = v.link("/try?task=" + url.QueryEscape(d.Task.ID))
 	}
 	for i := range d.Approvals {

@@ -75,14 +75,9 @@ func (v *visit) try() error {
 }
 
 func (v *visit) showTry(status int, p *tryPage, task, context string) error {
-	if v.cfg.Send == nil {
-		return notFound("this server has no page to talk to the agent")
-	}
 	by := v.requester.By
 	p.Context, p.As, p.Persona = context, who(&client.Principal{Subject: by.Subject, Person: by.Person}), v.personaSwitch()
-	if v.cfg.Tools != nil {
-		p.Tools, p.Plain = v.cfg.Tools(v.ctx(), by), v.cfg.PlainWords
-	}
+	p.Tools, p.Plain = v.cfg.Tools(v.ctx(), by), v.cfg.PlainWords
 	p.Samples, p.Scripted = v.cfg.Demo.samples(), v.cfg.Demo != nil
 	for i := range p.Tools {
 		if p.Example = p.Tools[i].Example; p.Example != "" {
@@ -127,9 +122,6 @@ func (v *visit) showTry(status int, p *tryPage, task, context string) error {
 
 func (v *visit) send() error {
 	f := v.r.PostForm
-	if v.cfg.Send == nil {
-		return notFound("this server has no page to talk to the agent")
-	}
 	text := strings.ReplaceAll(f.Get("text"), "\r\n", "\n")
 	m := Message{Text: text, Task: f.Get("task"), Context: f.Get("context")}
 	if f.Get("do") == "new" {

@@ -41,9 +41,9 @@ type Message struct {
 	Context string // of a new task; "": a new conversation
 }
 
-// Config configures the pages. Service, Door, Identify and Now are required. The guard of Door
-// lets in the pages of its Origins, which may send forms, and links from anywhere, which prepare
-// no decision.
+// Config configures the pages. All fields are required but those whose comment says otherwise. The
+// guard of Door lets in the pages of its Origins, which may send forms, and links from anywhere,
+// which prepare no decision.
 type Config struct {
 	Service *api.Service
 	Door    api.Door
@@ -55,21 +55,18 @@ type Config struct {
 	SignOut   string // path to post to, below the base URL; "": there is no signing out
 	// Send sends a message to the agent, in the name of a caller, which decides no approval. It returns
 	// the task that the message created or continued, or the text of an answer without a task. Its
-	// errors are mapped by [api.Problem]. Nil: there is no page to talk to the agent.
+	// errors are mapped by [api.Problem].
 	Send func(ctx context.Context, c api.Caller, m Message) (task, answer string, err error)
-	// Tools lists the tools of a caller. Nil: they are not shown.
+	// Tools lists the tools of a caller.
 	Tools func(context.Context, auth.Principal) []Tool
 	// PlainWords: messages need no form, because a language model reads them.
 	PlainWords bool
-	// Rules returns the gates about a tool, or all for "", with their names and texts. Nil: there is no
-	// page about them.
+	// Rules returns the gates about a tool, or all for "", with their names and texts.
 	Rules func(tool string) []Rule
-	// Explain says in words what the gates do with a call, which is not made. args is JSON. It is
-	// required with Rules.
+	// Explain says in words what the gates do with a call, which is not made. args is JSON.
 	Explain func(ctx context.Context, tool, args string, by auth.Principal) (string, error)
-	// Health returns why the server is not ready. Nil: it is not shown.
-	Health func() error
-	// Documents are the documents of this version, Markdown files. Nil: the pages have none.
+	Health func() error // why the server is not ready
+	// Documents are the documents of this version, Markdown files.
 	Documents fs.FS
 	// Demo makes the pages a demo. Nil: they are none.
 	Demo           *Demo
@@ -308,7 +305,7 @@ func (v *visit) show(status int, name, title, live string, main any) error {
 	by := v.By
 	f := frame{
 		Title: title, Here: name, Agent: v.cfg.Agent, Version: v.cfg.Version, User: by.Subject, Identity: by.Subject,
-		Roles: strings.Join(by.Roles, ", "), Method: v.method, Tasks: by.May(auth.List) == nil, Try: v.cfg.Send != nil && by.May(auth.Create) == nil, Policy: seesPolicy(v), Live: live, Persona: v.personaSwitch(), Main: main,
+		Roles: strings.Join(by.Roles, ", "), Method: v.method, Tasks: by.May(auth.List) == nil, Try: by.May(auth.Create) == nil, Policy: seesPolicy(v), Live: live, Persona: v.personaSwitch(), Main: main,
 	}
 	if by.Tenant != "" {
 		f.Identity = by.Tenant + ":" + by.Subject
