@@ -65,7 +65,7 @@ type Config struct {
 	Rules func(tool string) []Rule
 	// Explain says in words what the gates do with a call, which is not made. args is JSON.
 	Explain func(ctx context.Context, tool, args string, by auth.Principal) (string, error)
-	Health func() error // why the server is not ready
+	Health  func() error // why the server is not ready
 	// Documents are the documents of this version, Markdown files.
 	Documents fs.FS
 	// Demo makes the pages a demo. Nil: they are none.
