@@ -34,8 +34,8 @@ func (s *Server) pages(requests *httpd.Frontend, streams *httpd.Shares, guard ht
 	}
 	c := web.Config{
 		Service: s.approvals, Door: s.door(requests, s.pageGuard(guard), streams), Prefix: prefix, PublicURL: s.url,
-		Sender: sender{s.engine.Send}, Tools: s.toolsOf, PlainWords: s.plainWords(),
-		Policy: policyOf{&s.tools.current},
+		Send: sender{s.engine.Send}.Send, Tools: s.toolsOf, PlainWords: s.plainWords(),
+		Rules: policyOf{&s.tools.current}.Rules, Explain: policyOf{&s.tools.current}.Explain,
 		Health: func() error {
 			if why := s.health.Unready(); why != "" {
 				return errors.New(why)
@@ -72,10 +72,10 @@ func (s *Server) pagesPath() string {
 // policyOf are the gates that are in force, for their page.
 type policyOf struct{ now *current }
 
-// Rules implements [web.Policy].
+// Rules returns the gates about a tool.
 func (p policyOf) Rules(tool string) []web.Rule { return p.now.Load().Rules(tool) }
 
-// Explain implements [web.Policy].
+// Explain says what the gates do with a call.
 func (p policyOf) Explain(ctx context.Context, of, args string, by auth.Principal) (string, error) {
 	decoded, err := tool.DecodeArgs([]byte(args))
 	if err != nil {
@@ -124,7 +124,7 @@ func (s *Server) toolsOf(ctx context.Context, by auth.Principal) []web.Tool {
 // makeSignIn makes the sign-in of people for the pages.
 func (s *Server) makeSignIn(requests *httpd.Frontend, guard httpd.Guard, render func(http.ResponseWriter, *http.Request, int, signin.Page)) {
 	c := signin.Config{
-		Server: s.settings.Agent.Name, Requests: requests, Guard: s.pageGuard(guard), Authenticator: s.Authenticator,
+		Requests: requests, Guard: s.pageGuard(guard), Authenticator: s.Authenticator,
 		Keys: s.Keys, OIDC: s.OIDC, Issuers: s.Issuers, Other: s.Other, Complete: s.signsIn,
 		Store: s.store.handle, Base: s.pageURL(), Idle: s.settings.UI.SessionIdle, Lifetime: s.settings.UI.SessionLifetime,
 		Render: render, Log: s.log, Now: s.given.Now,
@@ -181,7 +181,7 @@ type sender struct {
 	send func(context.Context, engine.Send) (*engine.Sent, error)
 }
 
-// Send implements [web.Sender].
+// Send sends a message of the pages.
 func (s sender) Send(ctx context.Context, c api.Caller, m web.Message) (task, answer string, err error) {
 	if err := c.By.May(auth.Create); err != nil {
 		return "", "", err

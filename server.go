@@ -167,7 +167,7 @@ func (s *Server) makeSenders() error {
 		s.engine.Reload(o.Registry, o.Tools.Policy, taskRoutes(o.Routes))
 	}
 	s.approvals = api.New(api.Config{
-		Engine: s.engine, Webhooks: s.webhooks, Notifications: s.notify.list, Revoked: s.revoked, Incarnation: s.store.incarnation,
+		Approvals: s.engine.Approvals(), Tasks: s.engine.Tasks(), Events: s.engine, Audit: s.engine, ReserveRead: s.engine.ReserveRead, Webhooks: s.webhooks, Notifications: s.notify.list, Revoked: s.revoked, Incarnation: s.store.incarnation,
 		Agent: s.settings.Agent.Name, Version: version(), Log: s.log,
 	})
 	return nil

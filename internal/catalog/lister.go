@@ -13,10 +13,8 @@ import (
 	"a2a-server/tool"
 )
 
-const (
-	// ListTime is how long the toolsets may take to list their tools.
-	ListTime = 5 * time.Second
-)
+// ListTime is how long the toolsets may take to list their tools.
+const ListTime = 5 * time.Second
 
 // ErrSlow means that a toolset has not listed its tools in time.
 var ErrSlow = fmt.Errorf("it has not listed its tools within %v", ListTime)

@@ -37,11 +37,6 @@ type Command struct {
 	Linger time.Duration
 }
 
-const (
-	defaultGrace  = 3 * time.Second
-	defaultLinger = 2 * time.Second
-)
-
 // maxShown is how many characters of a name from outside are repeated in an error.
 const maxShown = 200
 
@@ -67,7 +62,7 @@ func (c *Command) check() error {
 	if c.Env == nil {
 		c.Env = []string{} // nil would be the server's own
 	}
-	c.Grace, c.Linger = cmp.Or(c.Grace, defaultGrace), cmp.Or(c.Linger, defaultLinger)
+	c.Grace, c.Linger = cmp.Or(c.Grace, 3*time.Second), cmp.Or(c.Linger, 2*time.Second)
 	return nil
 }
 

@@ -26,10 +26,10 @@ type Health struct {
 	Store   func() error // returns why the store has ended for good; nil: it has not
 	Trouble func() error // returns why the store cannot write now; nil: it can
 
-	// Details returns the rest of a verbose answer; nil: there are none.
+	// Details returns the rest of a verbose answer.
 	Details func(context.Context) []Detail
 
-	// Progress returns how far a start is; nil or "": nothing is known of that.
+	// Progress returns how far a start is; "": nothing is known of that.
 	Progress func() string
 
 	// Proxied says that requests of other machines come from this one, so that only
@@ -82,7 +82,7 @@ func (h *Health) ServeReady(w http.ResponseWriter, r *http.Request) {
 // ServeDetails is [Health.ServeReady] with the details.
 func (h *Health) ServeDetails(w http.ResponseWriter, r *http.Request) {
 	var more strings.Builder
-	if h.Details != nil && Phase(h.phase.Load()) == Serving {
+	if Phase(h.phase.Load()) == Serving {
 		for _, d := range h.Details(r.Context()) {
 			more.WriteString(d.Name + ": " + d.Text + "\n")
 		}
@@ -114,11 +114,7 @@ func (h *Health) Unready() string {
 		return h.fault()
 	case Starting:
 	}
-	reasons := []string{"starting"}
-	if h.Progress != nil {
-		reasons = append(reasons, h.Progress())
-	}
-	reasons = append(reasons, h.fault())
+	reasons := []string{"starting", h.Progress(), h.fault()}
 	return strings.Join(slices.DeleteFunc(reasons, func(s string) bool { return s == "" }), ": ")
 }
 

@@ -1,8 +1,14 @@
 package keyring
 
 import (
+	"crypto"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/ecdsa"
+	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -13,6 +19,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/go-jose/go-jose/v4"
 	"github.com/rs/zerolog"
 
 	"a2a-server/internal/privatefile"
@@ -22,7 +29,7 @@ const (
 	version    = 1
 	maxFile    = 64 << 10
 	maxKeys    = 64
-	secretSize = 32 // bytes of a secret, with either algorithm
+	secretSize = 32 // bytes of a secret, with either algorithm: with ES256 the private key, without its curve
 	idSize     = 4  // bytes of the id of a key
 )
 
@@ -43,13 +50,41 @@ type key struct {
 	Created   time.Time `json:"created"`
 	Until     time.Time `json:"until,omitzero"` // when it ends; zero: it is in use
 
-	overlap time.Duration // of its purpose
+	overlap time.Duration   // of its purpose
+	jwk     jose.JSONWebKey // that signs, private; zero: it seals
+	aead    cipher.AEAD     // that seals, and makes its nonces itself; nil: it signs
+}
+
+// prepare makes the key ready for its purpose. It fails if the key is not of that purpose.
+func (k *key) prepare(t terms) (err error) {
+	k.overlap = t.overlap
+	if k.Algorithm != t.algorithm || len(k.Secret) != secretSize {
+		return errors.New("its algorithm or its length is wrong")
+	}
+	if k.Algorithm == aes256GCM {
+		block, err := aes.NewCipher(k.Secret)
+		if err != nil {
+			return err
+		}
+		k.aead, err = cipher.NewGCMWithRandomNonce(block)
+		return err
+	}
+	k.jwk = jose.JSONWebKey{Algorithm: es256, Use: "sig"}
+	if k.jwk.Key, err = ecdsa.ParseRawPrivateKey(elliptic.P256(), k.Secret); err != nil {
+		return err
+	}
+	sum, err := k.jwk.Thumbprint(crypto.SHA256)
+	k.jwk.KeyID = base64.RawURLEncoding.EncodeToString(sum)
+	return err
 }
 
 // newKey returns a key for a purpose, with an id that no key in others has.
 func newKey(p Purpose, now time.Time, others []key) key {
 	t := p.terms()
-	k := key{Algorithm: t.algorithm, Secret: p.newSecret(), Created: now.UTC().Truncate(time.Second), overlap: t.overlap}
+	k := key{Algorithm: t.algorithm, Secret: make([]byte, secretSize), Created: now.UTC().Truncate(time.Second)}
+	for made := false; !made; made = k.prepare(t) == nil { // nearly always at once: not every number is a private key
+		_, _ = rand.Read(k.Secret) // it never fails
+	}
 	for {
 		var id [idSize]byte
 		_, _ = rand.Read(id[:])
@@ -141,13 +176,12 @@ func parse(raw []byte, p Purpose) ([]key, error) {
 		if id, err := hex.DecodeString(k.ID); err != nil || len(id) != idSize {
 			return nil, damaged("an id is not valid")
 		}
-		if k.Algorithm != t.algorithm || !p.isSecret(k.Secret) {
+		if k.prepare(t) != nil {
 			return nil, damaged("a key is not valid")
 		}
 		if (i == 0) != k.Until.IsZero() {
 			return nil, damaged("not exactly one key is in use")
 		}
-		k.overlap = t.overlap
 	}
 	return f.Keys, nil
 }

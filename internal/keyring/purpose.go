@@ -1,11 +1,6 @@
 package keyring
 
-import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"time"
-)
+import "time"
 
 // Purpose is the use of a key. No key has two purposes.
 type Purpose string
@@ -48,32 +43,4 @@ func (p Purpose) terms() terms {
 		return terms{es256, Overlap, "receivers of push notifications have to get the public key again"}
 	}
 	return terms{}
-}
-
-// newSecret returns the secret of a new key: with ES256 the private key, without its curve.
-func (p Purpose) newSecret() []byte {
-	for {
-		secret := make([]byte, secretSize)
-		_, _ = rand.Read(secret) // it never fails
-		if p.isSecret(secret) {  // nearly always: not every number is a private key
-			return secret
-		}
-	}
-}
-
-// isSecret reports whether a secret may belong to a key of p.
-func (p Purpose) isSecret(secret []byte) bool {
-	if len(secret) != secretSize {
-		return false
-	}
-	if p.terms().algorithm == es256 {
-		_, err := private(secret)
-		return err == nil
-	}
-	return true
-}
-
-// private returns the private key of a secret.
-func private(secret []byte) (*ecdsa.PrivateKey, error) {
-	return ecdsa.ParseRawPrivateKey(elliptic.P256(), secret)
 }

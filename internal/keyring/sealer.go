@@ -1,8 +1,6 @@
 package keyring
 
 import (
-	"crypto/aes"
-	"crypto/cipher"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -33,11 +31,7 @@ func (s *Sealer) Seal(secret, bound []byte) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("seal a secret: %w", err)
 	}
-	aead, err := k.aead()
-	if err != nil {
-		return nil, fmt.Errorf("seal a secret: %w", err)
-	}
-	return aead.Seal(head, nil, secret, slices.Concat(head, bound)), nil
+	return k.aead.Seal(head, nil, secret, slices.Concat(head, bound)), nil
 }
 
 // Open returns the secret of [Sealer.Seal]. The error wraps [ErrKeyMissing] or [ErrNotSealed].
@@ -50,22 +44,9 @@ func (s *Sealer) Open(sealed, bound []byte) ([]byte, error) {
 	if k == nil {
 		return nil, fmt.Errorf("open a sealed secret: %w: restore %s.json in the folder keys, or have the secret set again", ErrKeyMissing, s.purpose)
 	}
-	aead, err := k.aead()
-	if err != nil {
-		return nil, fmt.Errorf("open a sealed secret: %w", err)
-	}
-	secret, err := aead.Open(nil, nil, sealed[len(head):], slices.Concat(head, bound))
+	secret, err := k.aead.Open(nil, nil, sealed[len(head):], slices.Concat(head, bound))
 	if err != nil {
 		return nil, fmt.Errorf("open a sealed secret: %w", ErrNotSealed)
 	}
 	return secret, nil
-}
-
-// aead returns the cipher of a key. It makes the nonces itself.
-func (k *key) aead() (cipher.AEAD, error) {
-	block, err := aes.NewCipher(k.Secret)
-	if err != nil {
-		return nil, err
-	}
-	return cipher.NewGCMWithRandomNonce(block)
 }

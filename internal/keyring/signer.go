@@ -27,22 +27,13 @@ type Signature struct {
 
 // KeyID returns the id of the key in use, its thumbprint (RFC 7638). It changes with
 // [Rotate].
-func (s *Signer) KeyID() (string, error) {
-	jwk, err := s.current()[0].jwk()
-	if err != nil {
-		return "", err
-	}
-	return jwk.KeyID, nil
-}
+func (s *Signer) KeyID() string { return s.current()[0].jwk.KeyID }
 
 // Sign signs payload with the key in use, with these fields in the protected header in
 // addition to alg and kid. The same key, payload and header make the same signature (RFC
 // 6979), so that a repeated signature does not look new.
 func (s *Signer) Sign(payload []byte, header map[string]string) (Signature, error) {
-	jwk, err := s.current()[0].jwk()
-	if err != nil {
-		return Signature{}, err
-	}
+	jwk := &s.current()[0].jwk
 	fields := map[string]string{}
 	maps.Copy(fields, header)
 	fields["alg"], fields["kid"] = es256, jwk.KeyID
@@ -85,29 +76,9 @@ func signES256(key any, text string) ([]byte, error) {
 func (s *Signer) KeySet() ([]byte, error) {
 	set, now := jose.JSONWebKeySet{}, s.cfg.Now()
 	for i, k := range s.current() {
-		if i > 0 && k.ended(now) {
-			continue
+		if i == 0 || !k.ended(now) {
+			set.Keys = append(set.Keys, k.jwk.Public())
 		}
-		jwk, err := k.jwk()
-		if err != nil {
-			return nil, err
-		}
-		set.Keys = append(set.Keys, jwk.Public())
 	}
 	return json.Marshal(set)
-}
-
-// jwk returns the private key as a JSON Web Key.
-func (k *key) jwk() (jose.JSONWebKey, error) {
-	private, err := private(k.Secret)
-	if err != nil {
-		return jose.JSONWebKey{}, fmt.Errorf("key %s: %w", k.ID, err)
-	}
-	jwk := jose.JSONWebKey{Key: private, Algorithm: es256, Use: "sig"}
-	sum, err := jwk.Thumbprint(crypto.SHA256)
-	if err != nil {
-		return jose.JSONWebKey{}, fmt.Errorf("key %s: %w", k.ID, err)
-	}
-	jwk.KeyID = base64.RawURLEncoding.EncodeToString(sum)
-	return jwk, nil
 }

@@ -1,21 +1,18 @@
 package strictjson
 
+import (
+	"bytes"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
 // Depth returns how deep arrays and objects are nested in JSON, which may be refused by [Decode].
 func Depth(raw []byte) (deepest int) {
-	depth, quoted := 0, false
-	for i := 0; i < len(raw); i++ {
-		switch c := raw[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '{' || c == '[':
-			depth++
-			deepest = max(deepest, depth)
-		case c == '}' || c == ']':
-			depth--
+	d := jsontext.NewDecoder(bytes.NewBuffer(raw), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	for {
+		if _, err := d.ReadToken(); err != nil {
+			return deepest
 		}
+		deepest = max(deepest, d.StackDepth())
 	}
-	return deepest
 }

@@ -70,11 +70,6 @@ func Quote(s string, limit int) string { return `"` + Clip(s, limit) + `"` }
 func ClipText(s string, limit int) string { return clip(s, limit, "\n\t") }
 
 func clip(s string, limit int, keep string) string {
-	if len(s) <= limit {
-		if line := escape(s, keep); len(line) <= limit {
-			return line
-		}
-	}
 	var b strings.Builder
 	left := limit
 	for _, r := range s { // invalid UTF-8 comes as U+FFFD

@@ -69,10 +69,7 @@ func (c *Cards) signed(card []byte, spec func() ([]byte, error)) ([]byte, error)
 // sign returns the signatures of a card, as [Cards.signed] has them. They are the same for the same card until the key
 // changes.
 func (c *signer) sign(card []byte, spec func() ([]byte, error)) ([]sdk.AgentCardSignature, error) {
-	id, err := c.keys.KeyID()
-	if err != nil {
-		return nil, err
-	}
+	id := c.keys.KeyID()
 	sum := sha256.Sum256(card)
 	c.mu.Lock()
 	if c.id != id || len(c.done) >= maxSigned {

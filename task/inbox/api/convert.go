@@ -38,7 +38,7 @@ func (s *Service) whole(a *approval.Approval) client.Approval {
 		ID: a.ID, Kind: client.Kind(a.Kind), State: client.State(a.State), Task: a.Task, Context: a.Context, Call: a.Call, Agent: a.Agent, Tool: a.Tool,
 		Arguments: a.Args, Digest: a.Digest, Hint: a.Question(), Words: a.Words(), Payload: a.Payload, Question: a.AskKind, Schema: a.Schema,
 		Gate: gateOf(a), Risk: string(a.Risk()), Destructive: a.Terms.Destructive, FourEyes: a.Terms.FourEyes, Approvers: approversOf(a.Approvers()),
-		Grants: grantTermsOf(a), Decisions: []client.DecisionType{}, Requester: PrincipalOf(a.Requester), RequesterRevoked: s.revoked(a.Requester),
+		Grants: grantTermsOf(a), Decisions: []client.DecisionType{}, Requester: PrincipalOf(a.Requester), RequesterRevoked: s.cfg.Revoked(a.Requester),
 		Votes: votesOf(a), Human: a.Terms.Human, Requested: a.Asked, Deadline: a.Deadline, Reminded: a.Reminded, Escalated: a.Escalated, Supersedes: a.Supersedes,
 	}
 	if a.Escalated != nil {
@@ -172,7 +172,7 @@ func (s *Service) taskOf(h *engine.Header) client.Task {
 	tenant, owner := h.Owner.TenantName(), h.Owner.Subject()
 	return client.Task{
 		ID: h.Task.String(), Context: h.Context, State: string(task.StateName(h.State)), Since: h.StatusTime.Time(), Created: h.Task.Created().Time(), Tenant: tenant, Owner: owner,
-		Pending: int(h.Pending), Bytes: h.Bytes, Damaged: h.Damaged, OwnerRevoked: s.revoked(auth.Principal{Tenant: tenant, Subject: owner}),
+		Pending: int(h.Pending), Bytes: h.Bytes, Damaged: h.Damaged, OwnerRevoked: s.cfg.Revoked(auth.Principal{Tenant: tenant, Subject: owner}),
 	}
 }
 

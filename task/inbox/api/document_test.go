@@ -201,7 +201,7 @@ func TestDocumentIsOfTheTypes(t *testing.T) {
 	var table strings.Builder
 	table.WriteString("| reason | HTTP | when | next step |\n|---|---|---|---|\n")
 	var listed []string
-	for _, c := range Cases() {
+	for _, c := range cases() {
 		listed = append(listed, c.Reason)
 		if c.Title == "" || problem(http.StatusBadRequest, c.Reason, "").Title != c.Title {
 			t.Errorf("%s has no title", c.Reason)

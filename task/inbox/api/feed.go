@@ -19,9 +19,23 @@ const (
 	maxFrames = 200    // entries of a call of yield
 )
 
+// auditLog is the audit: see the methods of [engine.Engine].
+type auditLog interface {
+	Audit(ctx context.Context, by auth.Principal, after uint64, limit int) (entries []engine.AuditEntry, next uint64, err error)
+	EachAudit(ctx context.Context, after uint64, yield func(*engine.AuditEntry) bool) (next uint64, err error)
+	WatchAudit() (wake <-chan struct{}, stop func())
+}
+
+// taskLog are the public events of tasks: see the methods of [engine.Engine].
+type taskLog interface {
+	Header(ctx context.Context, by auth.Principal, id engine.ID) (engine.Header, error)
+	Events(ctx context.Context, by auth.Principal, id engine.ID, n uint64, yield func([]engine.Event) error) error
+	Follow(ctx context.Context, by auth.Principal, id engine.ID, n uint64, until engine.Until, yield func([]engine.Event) error) error
+}
+
 // feed is the tail of the audit, read once for all followers.
 type feed struct {
-	e     *engine.Engine
+	audit auditLog
 	stirs chan struct{} // a follower has joined
 
 	mu        sync.Mutex
@@ -31,13 +45,13 @@ type feed struct {
 	followers map[chan struct{}]struct{}
 }
 
-func newFeed(e *engine.Engine) *feed {
-	return &feed{e: e, stirs: make(chan struct{}, 1), followers: map[chan struct{}]struct{}{}}
+func newFeed(audit auditLog) *feed {
+	return &feed{audit: audit, stirs: make(chan struct{}, 1), followers: map[chan struct{}]struct{}{}}
 }
 
 // run reads the audit as it grows, while there are followers.
 func (f *feed) run(ctx context.Context) error {
-	wake, stop := f.e.WatchAudit()
+	wake, stop := f.audit.WatchAudit()
 	defer stop()
 	for {
 		f.read(ctx)
@@ -69,7 +83,7 @@ func (f *feed) read(ctx context.Context) {
 		}
 	}
 	var fresh []*engine.AuditEntry
-	next, err := f.e.EachAudit(ctx, end, func(one *engine.AuditEntry) bool {
+	next, err := f.audit.EachAudit(ctx, end, func(one *engine.AuditEntry) bool {
 		fresh = append(fresh, one)
 		return len(fresh) < maxTail
 	})
@@ -95,7 +109,7 @@ func (f *feed) read(ctx context.Context) {
 func (f *feed) last(ctx context.Context, after uint64) (uint64, error) {
 	exists := func(n uint64) (bool, error) {
 		found := false
-		next, err := f.e.EachAudit(ctx, n, func(*engine.AuditEntry) bool { found = true; return false })
+		next, err := f.audit.EachAudit(ctx, n, func(*engine.AuditEntry) bool { found = true; return false })
 		return found || next > n, err
 	}
 	low := after
@@ -240,7 +254,7 @@ func (s *Service) begin(ctx context.Context, c *Caller, last string, wake <-chan
 func (f *follower) newer(ctx context.Context) (events []client.Event, more bool, err error) {
 	entries, next, ok := f.s.feed.since(f.at)
 	if !ok {
-		if next, err = f.s.cfg.Engine.EachAudit(ctx, f.at, func(one *engine.AuditEntry) bool {
+		if next, err = f.s.cfg.Audit.EachAudit(ctx, f.at, func(one *engine.AuditEntry) bool {
 			entries = append(entries, one)
 			return len(entries) < maxFrames
 		}); err != nil {
@@ -265,10 +279,10 @@ func (s *Service) position(id string) (n uint64, ok bool) {
 	return n, found && err == nil && of == strconv.FormatUint(s.cfg.Incarnation, 16)
 }
 
-// TaskEvents calls yield with the public events of a task after a seq, as they become durable,
+// taskEvents calls yield with the public events of a task after a seq, as they become durable,
 // until the task ends, ctx ends, or yield fails. The first call has no event, and says that c may
 // follow the task.
-func (s *Service) TaskEvents(ctx context.Context, c Caller, id string, after uint64, yield func([]engine.Event) error) error {
+func (s *Service) taskEvents(ctx context.Context, c Caller, id string, after uint64, yield func([]engine.Event) error) error {
 	if err := c.By.May(auth.Follow); err != nil {
 		return err
 	}
@@ -276,11 +290,11 @@ func (s *Service) TaskEvents(ctx context.Context, c Caller, id string, after uin
 	if !ok {
 		return task.ErrTaskNotFound
 	}
-	if _, err := s.cfg.Engine.Header(ctx, c.By, parsed); err != nil {
+	if _, err := s.cfg.Events.Header(ctx, c.By, parsed); err != nil {
 		return err
 	}
 	if err := yield(nil); err != nil {
 		return err
 	}
-	return s.cfg.Engine.Follow(ctx, c.By, parsed, after, engine.UntilEnd, yield)
+	return s.cfg.Events.Follow(ctx, c.By, parsed, after, engine.UntilEnd, yield)
 }

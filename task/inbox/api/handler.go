@@ -38,7 +38,7 @@ const requestTime = time.Minute
 type Door struct {
 	Requests                *httpd.Frontend // authentication, rates, bodies, answers
 	Guard                   httpd.Guard
-	Refusal                 func() string // why the server serves nobody now; nil or "": it serves
+	Refusal                 func() string // why the server serves nobody now; "": it serves
 	Streams                 *httpd.Shares // open streams
 	Heartbeat, WriteTimeout time.Duration // of streams
 }
@@ -144,14 +144,14 @@ func operations() map[string]operation {
 		}),
 		"DELETE /tasks/{id}":                    changes(auth.Delete, func(x *exchange, _ noQuery) error { return x.tasks(x.Caller).Delete(x.ctx, x.By, x.id()) }),
 		"GET /tasks/{id}/events":                {action: auth.Follow, stream: (*exchange).followTask},
-		"GET /webhooks":                         lists(auth.Oversee, (*Service).Webhooks),
-		"GET /notifications":                    lists(auth.Oversee, (*Service).Notifications),
+		"GET /webhooks":                         lists(auth.Oversee, (*Service).webhooks),
+		"GET /notifications":                    lists(auth.Oversee, (*Service).notifications),
 		"DELETE /tasks/{id}/webhooks/{webhook}": deleted,
 		"GET /audit": asks(0, func(x *exchange, q struct {
 			After uint64
 			Limit int
 		}) (client.AuditPage, error) {
-			return x.Audit(x.ctx, x.Caller, q.After, q.Limit)
+			return x.audit(x.ctx, x.Caller, q.After, q.Limit)
 		}),
 		"GET /events": {stream: (*exchange).follow},
 	}
@@ -196,10 +196,8 @@ func refused(r *http.Request, d *Door) *client.Error {
 	if wrong := d.Guard.Check(r); wrong != nil {
 		return refusal(wrong)
 	}
-	if d.Refusal != nil {
-		if why := d.Refusal(); why != "" {
-			return problem(http.StatusServiceUnavailable, client.ReasonBusy, why)
-		}
+	if why := d.Refusal(); why != "" {
+		return problem(http.StatusServiceUnavailable, client.ReasonBusy, why)
 	}
 	return nil
 }
@@ -433,13 +431,10 @@ func (s *Service) refuseWith(w http.ResponseWriter, err error) {
 
 // refuse answers with a problem (RFC 9457).
 func (s *Service) refuse(w http.ResponseWriter, p *client.Error) {
-	body, err := json.Marshal(struct {
+	body, _ := json.Marshal(struct { // an approval in it has come from JSON
 		Type string `json:"type"`
 		*client.Error
 	}{"urn:a2a-server:problem:" + p.Reason, shown(p)})
-	if err != nil {
-		body = []byte(`{"title":"` + p.Title + `"}`)
-	}
 	h := w.Header()
 	h.Set("Content-Type", "application/problem+json")
 	if p.RetryAfter > 0 {

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strconv"
 
 	"a2a-server/approval"
@@ -28,40 +29,33 @@ func (s *Service) Listed(ctx context.Context, c Caller, id string) (client.Appro
 	return s.listed(c, list, a, s.equals(ctx, c, list)), nil
 }
 
-// HistoryPage is a page of the audit, newest first. There is more if Next is above 1.
-type HistoryPage struct {
-	Items []client.AuditEntry
-	Next  uint64        // number to continue before
-	Reach *client.Reach // nil: the caller sees none of approvals
-}
-
 // maxHistory is how many entries a call of [Service.History] looks at.
 const maxHistory = 20_000
 
 // History returns entries of the audit before a number that c may see and wanted selects, newest
-// first; before 0 begins with the newest. It may return fewer than limit, even none, while Next
-// is above 1.
-func (s *Service) History(ctx context.Context, c Caller, before uint64, limit int, wanted func(*client.AuditEntry) bool) (HistoryPage, error) {
+// first; before 0 begins with the newest. Next of the page is the number to continue before: it may
+// have fewer than limit entries, even none, while that is above 1. reach is nil if the caller sees no
+// entries of approvals.
+func (s *Service) History(ctx context.Context, c Caller, before uint64, limit int, wanted func(*client.AuditEntry) bool) (page client.AuditPage, reach *client.Reach, err error) {
 	sight, err := engine.AuditSightOf(c.By)
 	if err != nil {
-		return HistoryPage{}, err
+		return page, nil, err
 	}
 	if before == 0 {
-		last, err := s.feed.last(ctx, 0)
-		if err != nil {
-			return HistoryPage{}, err
+		if before, err = s.feed.last(ctx, 0); err != nil {
+			return page, nil, err
 		}
-		before = last + 1
+		before++
 	}
-	page := HistoryPage{Next: before}
+	page.Next = before
 	if c.By.May(auth.Review) == nil {
-		page.Reach = c.reach(auth.Review, "entries about")
+		reach = c.reach(auth.Review, "entries about")
 	}
 	const window = 500
 	for looked := 0; page.Next > 1 && looked < maxHistory; looked += window {
 		from := page.Next - 1 - min(page.Next-1, window)
 		var found []client.AuditEntry
-		_, err := s.cfg.Engine.EachAudit(ctx, from, func(one *engine.AuditEntry) bool {
+		_, err := s.cfg.Audit.EachAudit(ctx, from, func(one *engine.AuditEntry) bool {
 			if one.N >= page.Next {
 				return false
 			}
@@ -71,17 +65,17 @@ func (s *Service) History(ctx context.Context, c Caller, before uint64, limit in
 			return true
 		})
 		if err != nil {
-			return HistoryPage{}, err
+			return page, nil, err
 		}
-		for i := len(found) - 1; i >= 0; i-- {
-			if page.Items = append(page.Items, found[i]); len(page.Items) == limit {
-				page.Next = found[i].N
-				return page, nil
+		for _, e := range slices.Backward(found) {
+			if page.Items = append(page.Items, e); len(page.Items) == limit {
+				page.Next = e.N
+				return page, reach, nil
 			}
 		}
 		page.Next = from + 1
 	}
-	return page, nil
+	return page, reach, nil
 }
 
 // TaskLog returns the public events that a task has now, as A2A StreamResponses.
@@ -94,7 +88,7 @@ func (s *Service) TaskLog(ctx context.Context, c Caller, id string) ([]json.RawM
 		return nil, task.ErrTaskNotFound
 	}
 	var out []json.RawMessage
-	err := s.cfg.Engine.Events(ctx, c.By, parsed, 0, func(events []engine.Event) error {
+	err := s.cfg.Events.Events(ctx, c.By, parsed, 0, func(events []engine.Event) error {
 		for i := range events {
 			out = append(out, events[i].Data)
 		}
@@ -114,9 +108,9 @@ func (s *Service) Prompt(ctx context.Context, c Caller, id, step string) (task.P
 }
 
 // TaskChanges calls yield with the seq of the newest event of a task, first of the existing
-// events and then as more become durable. It returns as [Service.TaskEvents] does.
+// events and then as more become durable. It returns when the task ends, ctx ends, or yield fails.
 func (s *Service) TaskChanges(ctx context.Context, c Caller, id string, yield func(seq uint64) error) error {
-	return s.TaskEvents(ctx, c, id, 0, func(events []engine.Event) error {
+	return s.taskEvents(ctx, c, id, 0, func(events []engine.Event) error {
 		if len(events) == 0 {
 			return nil
 		}

@@ -17,17 +17,17 @@ import (
 	"a2a-server/task"
 )
 
-// A Case documents a reason: its statuses, its cause, and the next step.
-type Case struct {
+// problemCase documents a reason: its statuses, its cause, and the next step.
+type problemCase struct {
 	Reason     string
 	Title      string // of its problems
 	Statuses   []int
 	When, Next string // sentences in Markdown
 }
 
-// Cases returns every reason. docs/errors.md is generated from it.
-func Cases() []Case {
-	return []Case{
+// cases returns every reason. docs/errors.md is generated from it.
+func cases() []problemCase {
+	return []problemCase{
 		{client.ReasonInvalid, "A field is missing or wrong", []int{400, 405, 408, 413, 415}, "A parameter, a member of the body or the request is missing, unknown or wrong.", "Correct the `fields`, or the fault in `detail`."},
 		{client.ReasonUnauthenticated, "The caller could not be authenticated", []int{401}, "The caller could not be authenticated.", "Send a credential of a kind in `WWW-Authenticate`."},
 		{client.ReasonRole, "The caller may not do this", []int{403}, "The caller has no role for this, or the request is from another site's page.", "Ask the operator for a role in `detail`, or to extend `allowed_origins`."},
@@ -49,7 +49,7 @@ func Cases() []Case {
 // titles are the titles of problems, by reason.
 var titles = sync.OnceValue(func() map[string]string {
 	all := map[string]string{}
-	for _, c := range Cases() {
+	for _, c := range cases() {
 		all[c.Reason] = c.Title
 	}
 	return all

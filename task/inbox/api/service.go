@@ -20,17 +20,20 @@ import (
 	"a2a-server/task/engine"
 )
 
-// Config configures a [Service]. Engine is required.
+// Config configures a [Service]. All fields are required.
 type Config struct {
-	Engine *engine.Engine
-	// Webhooks lists webhooks of tasks that by oversees. It checks the query. Nil: there are
-	// none.
+	Approvals *engine.Approvals
+	Tasks     *engine.Tasks
+	Events    taskLog
+	Audit     auditLog
+	// ReserveRead reserves memory for an answer to a caller.
+	ReserveRead func(by auth.Principal) *engine.ReadReservation
+	// Webhooks lists webhooks of tasks that by oversees. It checks the query.
 	Webhooks func(ctx context.Context, by auth.Principal, q client.WebhookQuery) (client.WebhookPage, error)
 	// Notifications lists the messages about approvals in tasks that by oversees. It checks the
-	// query. Nil: there are none.
+	// query.
 	Notifications func(ctx context.Context, by auth.Principal, q client.NotificationQuery) (client.NotificationPage, error)
 	// Revoked reports whether the credential of a principal is known to be invalid by now.
-	// Nil: it never is.
 	Revoked        func(auth.Principal) bool
 	Incarnation    uint64 // of the store; positions of another store are not accepted
 	Agent, Version string // for people
@@ -45,7 +48,7 @@ type Service struct {
 }
 
 // New returns a Service.
-func New(cfg Config) *Service { return &Service{cfg, newFeed(cfg.Engine)} }
+func New(cfg Config) *Service { return &Service{cfg, newFeed(cfg.Audit)} }
 
 // Run serves followers of [Service.Events] until ctx ends.
 func (s *Service) Run(ctx context.Context) error { return s.feed.run(ctx) }
@@ -58,7 +61,7 @@ type Caller struct {
 }
 
 func (s *Service) approvals(c Caller) *engine.Approvals {
-	a := s.cfg.Engine.Approvals().Renewing(c.Renew)
+	a := s.cfg.Approvals.Renewing(c.Renew)
 	if c.Anonymous {
 		a = a.OfAnonymous()
 	}
@@ -67,13 +70,10 @@ func (s *Service) approvals(c Caller) *engine.Approvals {
 
 func (s *Service) tasks(c Caller) *engine.Tasks {
 	if c.Anonymous {
-		return s.cfg.Engine.Tasks().OfAnonymous()
+		return s.cfg.Tasks.OfAnonymous()
 	}
-	return s.cfg.Engine.Tasks()
+	return s.cfg.Tasks
 }
-
-// revoked reports whether the credential of p is known to be invalid by now.
-func (s *Service) revoked(p auth.Principal) bool { return s.cfg.Revoked != nil && s.cfg.Revoked(p) }
 
 // WhoAmI returns the caller and its permissions.
 func (s *Service) WhoAmI(c Caller) client.WhoAmI {
@@ -121,7 +121,7 @@ func (s *Service) Approvals(ctx context.Context, c Caller, q client.ApprovalQuer
 	if q.Task == "" && q.State != "" && q.State != client.Pending {
 		of.Settled, of.Tool = true, q.Tool
 	}
-	list, answer := s.approvals(c), s.cfg.Engine.ReserveRead(c.By)
+	list, answer := s.approvals(c), s.cfg.ReserveRead(c.By)
 	defer answer.Release()
 	same := s.equals(ctx, c, list)
 	var err error
@@ -152,16 +152,14 @@ func (s *Service) Approval(ctx context.Context, c Caller, id string) (client.App
 		d.Gates = append(d.Gates, client.AskedGate(g))
 	}
 	if schema := list.Parameters(ctx, a); schema != nil {
-		if d.Parameters, err = json.Marshal(schema); err != nil {
-			d.Parameters = nil
-		}
+		d.Parameters, _ = json.Marshal(schema) // without it, fields of a form take JSON
 	}
 	if replaced := a.Replaced(); replaced != nil && (!a.Hides() || sight.Of(list.Reader(c.By, a), sight.Approval).Question == sight.Whole) { // an editor edits these
 		d.Approval.Arguments, d.Parameters = replaced, a.Schema
 	}
 	same := s.equals(ctx, c, list)
 	d.Approval.EqualTo = same.to(a)
-	answer := s.cfg.Engine.ReserveRead(c.By)
+	answer := s.cfg.ReserveRead(c.By)
 	defer answer.Release()
 	for _, of := range []struct {
 		digest string
@@ -392,7 +390,7 @@ func longState(text string) string {
 // Task returns a task with its log.
 func (s *Service) Task(ctx context.Context, c Caller, id string) (client.TaskDetail, error) {
 	tasks := s.tasks(c)
-	answer := s.cfg.Engine.ReserveRead(c.By)
+	answer := s.cfg.ReserveRead(c.By)
 	defer answer.Release()
 	view, header, err := tasks.Get(ctx, answer, id)
 	if err != nil {
@@ -424,7 +422,7 @@ func (s *Service) Task(ctx context.Context, c Caller, id string) (client.TaskDet
 			}
 		}
 	}
-	if s.cfg.Webhooks != nil && c.By.May(auth.Oversee) == nil {
+	if c.By.May(auth.Oversee) == nil {
 		if page, err := s.cfg.Webhooks(ctx, c.By, client.WebhookQuery{Task: id, Limit: defaultPage, Anonymous: c.Anonymous}); err == nil {
 			d.Webhooks = page.Items
 		}
@@ -449,13 +447,10 @@ func (s *Service) CancelCall(ctx context.Context, c Caller, id, call string) err
 	return s.tasks(c).CancelCall(ctx, c.By, id, call)
 }
 
-// Webhooks lists webhooks.
-func (s *Service) Webhooks(ctx context.Context, c Caller, q client.WebhookQuery) (client.WebhookPage, error) {
+// webhooks lists webhooks.
+func (s *Service) webhooks(ctx context.Context, c Caller, q client.WebhookQuery) (client.WebhookPage, error) {
 	if err := bound(&q.Limit); err != nil {
 		return client.WebhookPage{}, err
-	}
-	if s.cfg.Webhooks == nil {
-		return client.WebhookPage{Items: []client.Webhook{}, Off: true}, nil
 	}
 	q.Anonymous = c.Anonymous
 	page, err := s.cfg.Webhooks(ctx, c.By, q)
@@ -463,13 +458,10 @@ func (s *Service) Webhooks(ctx context.Context, c Caller, q client.WebhookQuery)
 	return page, err
 }
 
-// Notifications lists messages of routes that are not sent.
-func (s *Service) Notifications(ctx context.Context, c Caller, q client.NotificationQuery) (client.NotificationPage, error) {
+// notifications lists messages of routes that are not sent.
+func (s *Service) notifications(ctx context.Context, c Caller, q client.NotificationQuery) (client.NotificationPage, error) {
 	if err := bound(&q.Limit); err != nil {
 		return client.NotificationPage{}, err
-	}
-	if s.cfg.Notifications == nil {
-		return client.NotificationPage{Items: []client.Notification{}}, nil
 	}
 	q.Anonymous = c.Anonymous
 	page, err := s.cfg.Notifications(ctx, c.By, q)
@@ -477,12 +469,12 @@ func (s *Service) Notifications(ctx context.Context, c Caller, q client.Notifica
 	return page, err
 }
 
-// Audit returns entries of the audit after a number.
-func (s *Service) Audit(ctx context.Context, c Caller, after uint64, limit int) (client.AuditPage, error) {
+// audit returns entries of the audit after a number.
+func (s *Service) audit(ctx context.Context, c Caller, after uint64, limit int) (client.AuditPage, error) {
 	if limit < 0 || limit > 1000 {
 		return client.AuditPage{}, task.Invalid("limit", "is not a number from 1 to 1000")
 	}
-	entries, next, err := s.cfg.Engine.Audit(ctx, c.By, after, limit)
+	entries, next, err := s.cfg.Audit.Audit(ctx, c.By, after, limit)
 	page := client.AuditPage{Items: []client.AuditEntry{}, Next: next}
 	for i := range entries {
 		page.Items = append(page.Items, entryOf(&entries[i]))

@@ -18,7 +18,7 @@ import (
 // follow answers with the feed. Each event has the id of its position; the first event is
 // named "reset" if the stream cannot continue at the requested position.
 func (x *exchange) follow() error {
-	return x.streams([]auth.Action{auth.Read, auth.Review, auth.Admin}, func(ctx context.Context, open func() *httpd.Events) error {
+	return x.door.Stream(x.w, x.r, &x.Caller, func(ctx context.Context, send func(frames []byte) error) error {
 		return x.Events(ctx, &x.Caller, x.r.Header.Get("Last-Event-ID"), func(events []client.Event) error {
 			var frames []byte
 			for i := range events {
@@ -36,9 +36,9 @@ func (x *exchange) follow() error {
 					frames = httpd.Frame(frames, e.ID, "", data)
 				}
 			}
-			return open().Send(frames)
+			return send(frames)
 		})
-	})
+	}, auth.Read, auth.Review, auth.Admin)
 }
 
 // followTask answers with the events of a task, as A2A StreamResponses.
@@ -48,40 +48,41 @@ func (x *exchange) followTask() error {
 	if n, of, found := strings.Cut(x.r.Header.Get("Last-Event-ID"), "-"); found && of == x.eventTag() {
 		after, _ = strconv.ParseUint(n, 10, 64) // 0, the beginning, for anything else
 	}
-	return x.streams([]auth.Action{auth.Follow}, func(ctx context.Context, open func() *httpd.Events) error {
-		return x.TaskEvents(ctx, x.Caller, id, after, func(events []engine.Event) error {
+	return x.door.Stream(x.w, x.r, &x.Caller, func(ctx context.Context, send func(frames []byte) error) error {
+		return x.taskEvents(ctx, x.Caller, id, after, func(events []engine.Event) error {
 			var frames []byte
 			for i := range events {
 				frames = httpd.Frame(frames, strconv.FormatUint(events[i].Seq, 10)+"-"+x.eventTag(), "", events[i].Data)
 			}
-			return open().Send(frames)
+			return send(frames)
 		})
-	})
+	}, auth.Follow)
 }
 
 func (x *exchange) eventTag() string { return strconv.FormatUint(x.cfg.Incarnation, 16) }
 
-// streams runs a stream, which ends with the caller's credential. The error is of one that has
-// not begun. Its frame is on the stack while the stream waits, so that the rest is in functions.
-func (x *exchange) streams(actions []auth.Action, run func(ctx context.Context, open func() *httpd.Events) error) error {
-	ctx, end, stop, err := x.door.Stream(x.r, &x.Caller, actions...)
+// Stream answers a request with the events that run sends until it returns. It takes a share of the open
+// streams, and watches the caller's credential for the actions that it allows, whose end ends ctx. A
+// caller without any is refused. The error is of a stream that has not begun. Its frame is on the stack
+// while the stream waits, so that the rest is in functions.
+func (d *Door) Stream(w http.ResponseWriter, r *http.Request, c *Caller, run func(ctx context.Context, send func(frames []byte) error) error, actions ...auth.Action) error {
+	ctx, end, stop, err := d.admit(r, c, actions)
 	if err != nil {
 		return err
 	}
 	defer stop()
 	var out *httpd.Events
-	err = run(ctx, func() *httpd.Events {
+	err = run(ctx, func(frames []byte) error {
 		if out == nil {
-			out = httpd.NewEvents(x.w, x.door.WriteTimeout, x.door.Heartbeat, end)
+			out = httpd.NewEvents(w, d.WriteTimeout, d.Heartbeat, end)
 		}
-		return out
+		return out.Send(frames)
 	})
-	return x.endStream(ctx, out, err)
+	return d.endStream(ctx, out, err)
 }
 
-// Stream takes a share of the open streams for a request, and watches the caller's credential for the
-// actions that it allows. A caller without any is refused. Call stop when the stream has ended.
-func (d *Door) Stream(r *http.Request, c *Caller, actions ...auth.Action) (ctx context.Context, end context.CancelCauseFunc, stop func(), err error) {
+// admit begins a stream. Call stop when it has ended.
+func (d *Door) admit(r *http.Request, c *Caller, actions []auth.Action) (ctx context.Context, end context.CancelCauseFunc, stop func(), err error) {
 	allowed := slices.DeleteFunc(slices.Clone(actions), func(a auth.Action) bool { return c.By.May(a) != nil })
 	if len(allowed) == 0 {
 		return nil, nil, nil, c.By.May(actions[0])
@@ -100,11 +101,11 @@ func (d *Door) Stream(r *http.Request, c *Caller, actions ...auth.Action) (ctx c
 }
 
 // endStream ends the answer of a stream; out is nil if it has not begun.
-func (x *exchange) endStream(ctx context.Context, out *httpd.Events, err error) error {
+func (d *Door) endStream(ctx context.Context, out *httpd.Events, err error) error {
 	ended := errors.Is(context.Cause(ctx), httpd.ErrEnded)
 	switch {
 	case out == nil && ended:
-		return x.door.Requests.Ended()
+		return d.Requests.Ended()
 	case out == nil:
 		return err
 	case ended:

@@ -25,9 +25,6 @@ type conversationMessage struct {
 // of the call.
 type approvalPage struct {
 	row
-	A            *client.Approval
-	Kind         string
-	Args         []leaf
 	AtAgent      []run // names of the agent and of its tool
 	AtAgentArgs  []leaf
 	About        string
@@ -53,11 +50,9 @@ type approvalPage struct {
 	Grants       []choice        // that an approve may make
 	Once         string          // bounds of a grant for exactly this call; "": not offered
 	Form         *form           // of a question or an outcome
-	Task         string
-	TaskLink     string // "": the caller may not read it
+	TaskLink     string          // "": the caller may not read it
 	Run          *client.Call
 	Ran, RanIs   string
-	Result       []leaf
 	Error        long
 	Edited       []change
 	Response     []leaf
@@ -138,8 +133,8 @@ func (v *visit) showApproval(status int, d *client.ApprovalDetail, wrong *client
 func (v *visit) approvalPage(d *client.ApprovalDetail) *approvalPage {
 	a := &d.Approval
 	p := &approvalPage{
-		row: v.rowOf(a), A: a, Crumb: runs(shorten(titleOf(a).heading(), 60)), Kind: string(a.Kind), Args: tree(a.Arguments), JSON: indented(a.Arguments), Words: v.longText(a.Words), Description: v.longText(a.Description),
-		Chain: chain(a), Approvers: decidedBy(a), Votes: v.votes(a), Earlier: d.Earlier, May: d.May, Can: map[string]bool{}, Task: a.Task,
+		row: v.rowOf(a), Crumb: runs(shorten(titleOf(a).heading(), 60)), JSON: indented(a.Arguments), Words: v.longText(a.Words), Description: v.longText(a.Description),
+		Chain: chain(a), Approvers: decidedBy(a), Votes: v.votes(a), Earlier: d.Earlier, May: d.May, Can: map[string]bool{},
 		Run: d.Run, Gates: askedBy(d), Stricter: strings.Join(d.Stricter, "; "), EscalatedTo: strings.Join(a.EscalatedTo, ", "),
 	}
 	for to, at := range map[**stamp]*time.Time{&p.Reminded: a.Reminded, &p.Escalated: a.Escalated} {
@@ -190,13 +185,8 @@ func (v *visit) approvalPage(d *client.ApprovalDetail) *approvalPage {
 		p.Form = answerForm(a)
 	}
 	p.Ran, p.RanIs = ran(d.Run)
-	if d.Run != nil {
-		if len(d.Run.Result) > 0 {
-			p.Result = tree(d.Run.Result)
-		}
-		if p.RanIs == "fail" || p.RanIs == "wait" {
-			p.Error = v.longText(d.Run.Error)
-		}
+	if p.RanIs == "fail" || p.RanIs == "wait" {
+		p.Error = v.longText(d.Run.Error)
 	}
 	if r := a.Resolution; r != nil {
 		if len(r.Arguments) > 0 {

@@ -27,12 +27,16 @@ const maxTogether, maxTogetherBytes = 20, 64 << 10
 
 type batchItem struct {
 	row
-	Args    []leaf
 	Words   []run // of the tool or gate, all of them
 	Why     string
 	Without string // address of the list without it; "": it is alone
 	Result  badge
 	Ran     string
+}
+
+// unreadRow is the row of an approval that cannot be read.
+func unreadRow(id string) row {
+	return row{Approval: &client.Approval{ID: id}, Short: short(id), Title: title{Lead: runs(short(id))}}
 }
 
 func showBatch(v *visit) error {
@@ -48,10 +52,10 @@ func showBatch(v *visit) error {
 	for _, id := range ids {
 		d, err := v.detail(id)
 		if err != nil {
-			p.Refused = append(p.Refused, batchItem{row: row{ID: id, Short: short(id), Title: title{Lead: runs(short(id))}}, Why: v.problem(err, id).Detail})
+			p.Refused = append(p.Refused, batchItem{row: unreadRow(id), Why: v.problem(err, id).Detail})
 			continue
 		}
-		one := batchItem{row: v.rowOf(&d.Approval), Args: tree(d.Approval.Arguments), Words: lines(d.Approval.Words)}
+		one := batchItem{row: v.rowOf(&d.Approval), Words: lines(d.Approval.Words)}
 		switch a := &d.Approval; {
 		case a.State != client.Pending:
 			one.Why = fmt.Sprintf("%s already, by %s", one.State.Word, one.By)
@@ -159,7 +163,7 @@ func showResults(v *visit) error {
 	}
 	var p batchPage
 	for i, id := range ids {
-		one := batchItem{row: row{ID: id, Short: short(id), Title: title{Lead: runs(short(id))}}}
+		one := batchItem{row: unreadRow(id)}
 		d, err := v.detail(id)
 		if err != nil {
 			one.Why = v.problem(err, id).Detail

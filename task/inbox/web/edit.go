@@ -20,6 +20,7 @@ type editPage struct {
 	Changes   []change
 	Checked   bool   // Changes are the changes in Arguments
 	Arguments string // to send
+	Args      []leaf
 	Wrong     string
 }
 

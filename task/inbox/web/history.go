@@ -26,13 +26,12 @@ type day struct {
 }
 
 type entry struct {
-	N                uint64
-	At               stamp
-	State            badge
-	What, Tool, Gate string
-	Title            *title // nil: the caller may not see the approval, or there is none
-	By, Reason, Via  string
-	Approval, Task   string // addresses; "": none
+	*client.AuditEntry
+	At             stamp
+	State          badge
+	Title          *title // nil: the caller may not see the approval, or there is none
+	By, Via        string
+	Approval, Task string // addresses; "": none
 }
 
 const historyRows = 50
@@ -41,13 +40,13 @@ func showHistory(v *visit) error {
 	q := v.r.URL.Query()
 	before, _ := strconv.ParseUint(q.Get("before"), 10, 63) // from the newest on, for anything else
 	p := historyPage{Tool: q.Get("tool"), What: q.Get("what"), Before: before > 0}
-	page, err := v.cfg.Service.History(v.ctx(), v.Caller, before, historyRows, func(e *client.AuditEntry) bool {
+	page, reach, err := v.cfg.Service.History(v.ctx(), v.Caller, before, historyRows, func(e *client.AuditEntry) bool {
 		return (p.Tool == "" || e.Tool == p.Tool) && (p.What == "all" || e.What == "resolved")
 	})
 	if err != nil {
 		return err
 	}
-	p.Reach = page.Reach.NoteFor(len(page.Items))
+	p.Reach = reach.NoteFor(len(page.Items))
 	for i := range page.Items {
 		e := &page.Items[i]
 		if date := e.At.UTC().Format("Monday, 2 January 2006"); len(p.Days) == 0 || p.Days[len(p.Days)-1].Date != date {
@@ -63,7 +62,7 @@ func showHistory(v *visit) error {
 }
 
 func entryOf(v *visit, e *client.AuditEntry) entry {
-	one := entry{N: e.N, At: v.ago(e.At), What: e.What, Tool: e.Tool, Gate: e.Gate, Reason: e.Reason, Via: map[string]string{"a2a": "conversation", "api": "in the inbox, or by the API", "provider": "program"}[e.Via]}
+	one := entry{AuditEntry: e, At: v.ago(e.At), Via: map[string]string{"a2a": "conversation", "api": "in the inbox, or by the API", "provider": "program"}[e.Via]}
 	switch {
 	case e.What == "resolved":
 		one.State = stateOf(e.State)

@@ -14,25 +14,21 @@ import (
 
 // row is an approval as lists show it.
 type row struct {
-	ID, Short string
-	Title     title
-	Risk      badge
-	Tool      string
-	Gate      string
-	Who       string
-	Through   string
-	You       bool // it was asked for by the caller
-	Asked     stamp
-	Left      *stamp
-	Soon      bool
-	Then      string
-	WhyNot    string
-	Hidden    int
-	Equal     string // to which other calls that wait it is equal; "": to none
-	Cut       bool   // parts of the arguments are not shown
-	Revoked   bool   // the requester's credential is no longer valid
-	Pick      bool   // it may be decided together with other approvals of its gate
-	Digest    string
+	*client.Approval
+	Short   string
+	Title   title
+	Risk    badge
+	Who     string
+	Through string
+	You     bool // it was asked for by the caller
+	Asked   stamp
+	Left    *stamp
+	Soon    bool
+	Then    string
+	WhyNot  string
+	Hidden  int
+	Equal   string // to which other calls that wait it is equal; "": to none
+	Pick    bool   // it may be decided together with other approvals of its gate
 	// Set for a settled approval.
 	State  badge
 	Gone   bool
@@ -53,9 +49,9 @@ func short(id string) string {
 func (v *visit) rowOf(a *client.Approval) row {
 	_, hidden := about(a.Arguments)
 	out := row{
-		ID: a.ID, Short: short(a.ID), Title: titleOf(a), Risk: riskOf(a), Tool: a.Tool, Gate: a.Gate, Who: who(&a.Requester), Through: through(&a.Requester),
-		You: v.isCaller(&a.Requester), Asked: v.ago(a.Requested), Left: v.left(a.Deadline), Then: ended(a.OnDeadline), Hidden: hidden, Cut: a.Cut, Revoked: a.RequesterRevoked,
-		Equal: equalText(a.EqualTo), Digest: a.Digest, State: stateOf(a.State), Gone: a.State != client.Pending, Link: v.link("/approvals/" + url.PathEscape(a.ID)),
+		Approval: a, Short: short(a.ID), Title: titleOf(a), Risk: riskOf(a), Who: who(&a.Requester), Through: through(&a.Requester),
+		You: v.isCaller(&a.Requester), Asked: v.ago(a.Requested), Left: v.left(a.Deadline), Then: ended(a.OnDeadline), Hidden: hidden,
+		Equal: equalText(a.EqualTo), Pick: together(a), State: stateOf(a.State), Gone: a.State != client.Pending, Link: v.link("/approvals/" + url.PathEscape(a.ID)),
 	}
 	if a.Deadline != nil {
 		out.Soon = a.Deadline.Sub(v.now).Minutes() < 10
@@ -63,7 +59,6 @@ func (v *visit) rowOf(a *client.Approval) row {
 	if a.May != nil && !a.May.Decide {
 		out.WhyNot = v.whyNot(a)
 	}
-	out.Pick = together(a)
 	if r := a.Resolution; r != nil {
 		out.By, out.At, out.Reason = v.by(r.By), v.ago(r.At), r.Reason
 	}

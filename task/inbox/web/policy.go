@@ -1,20 +1,11 @@
 package web
 
 import (
-	"context"
 	"net/http"
 	"strings"
 
 	"a2a-server/auth"
 )
-
-// Policy are the gates, for the page about them. Its methods are called concurrently.
-type Policy interface {
-	// Rules returns the gates about a tool, or all for "", with their names and texts.
-	Rules(tool string) []Rule
-	// Explain says in words what the gates do with a call, which is not made. args is JSON.
-	Explain(ctx context.Context, tool, args string, by auth.Principal) (string, error)
-}
 
 // A Rule is a gate with its name in approvals, as it is configured now.
 type Rule struct {
@@ -37,7 +28,7 @@ type policyPage struct {
 // seesPolicy reports whether a caller may read the gates of all tenants: an admin and, on a
 // server without authentication, everybody.
 func seesPolicy(v *visit) bool {
-	return v.cfg.Policy != nil && (v.By.IsAnonymous() || v.By.May(auth.Admin) == nil)
+	return v.By.IsAnonymous() || v.By.May(auth.Admin) == nil
 }
 
 func readPolicy(v *visit) error {
@@ -55,7 +46,7 @@ func explainCall(v *visit) error {
 	status := http.StatusOK
 	if seesPolicy(v) {
 		var err error
-		if p.Text, err = v.cfg.Policy.Explain(v.ctx(), p.Tool, p.Args, by); err != nil {
+		if p.Text, err = v.cfg.Explain(v.ctx(), p.Tool, p.Args, by); err != nil {
 			status, p.Wrong = http.StatusUnprocessableEntity, err.Error()
 		}
 	}
@@ -63,13 +54,10 @@ func explainCall(v *visit) error {
 }
 
 func showPolicy(v *visit, status int, p *policyPage) error {
-	if v.cfg.Policy == nil {
-		return notFound("this server has no page about its policy")
-	}
 	if !seesPolicy(v) {
 		return &auth.DeniedError{Action: auth.Admin}
 	}
-	p.Rules = v.cfg.Policy.Rules(p.Tool)
+	p.Rules = v.cfg.Rules(p.Tool)
 	if len(p.Rules) > maxRules {
 		p.More, p.Rules = len(p.Rules)-maxRules, p.Rules[:maxRules]
 	}

@@ -9,30 +9,16 @@ import (
 // promptPage is what a language model was asked for a step of a task.
 type promptPage struct {
 	taskRow
-	Step     string
-	Size     string
-	Sent     string // size of the request that was sent; "": not known
-	Same     bool   // the request on the page has that size
-	Model    string
-	Messages []promptMessage
-	Tools    []leaf
-	Raw      string
+	chatRequest
+	Step string
+	Size string
+	Sent string // size of the request that was sent; "": not known
+	Same bool   // the request on the page has that size
+	Raw  string
 }
 
-// promptMessage is a message of a prompt.
-type promptMessage struct {
-	Role  string
-	Text  []run
-	Calls []promptCall
-}
-
-type promptCall struct {
-	Name string
-	Args []leaf
-}
-
-// promptJSON is a request of chat completions, as far as the page shows it.
-type promptJSON struct {
+// chatRequest is a request of chat completions, as far as the page shows it.
+type chatRequest struct {
 	Model    string `json:"model"`
 	Messages []struct {
 		Role    string `json:"role"`
@@ -53,23 +39,15 @@ func showPrompt(v *visit) error {
 	if err != nil {
 		return err
 	}
-	var r promptJSON
-	if err := json.Unmarshal(asked.Request, &r); err != nil {
-		return err
-	}
 	p := promptPage{
 		taskRow: taskRow{Short: short(id), Link: v.link("/tasks/" + url.PathEscape(id))}, Step: step, Size: thousands(len(asked.Request)), Same: asked.Sent == len(asked.Request),
-		Model: r.Model, Tools: tree(r.Tools), Raw: indented(asked.Request),
+		Raw: indented(asked.Request),
+	}
+	if err := json.Unmarshal(asked.Request, &p.chatRequest); err != nil {
+		return err
 	}
 	if asked.Sent > 0 {
 		p.Sent = thousands(asked.Sent)
-	}
-	for _, m := range r.Messages {
-		one := promptMessage{Role: m.Role, Text: lines(m.Content)}
-		for _, c := range m.Calls {
-			one.Calls = append(one.Calls, promptCall{c.Function.Name, tree(json.RawMessage(c.Function.Args))})
-		}
-		p.Messages = append(p.Messages, one)
 	}
 	return v.show(http.StatusOK, "prompt", "Prompt", "", p)
 }

@@ -7,8 +7,11 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
+	"encoding/json"
 	"html/template"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 
@@ -18,38 +21,37 @@ import (
 //go:embed assets
 var assets embed.FS
 
-// asset is a file that browsers keep: its address has the hash of its content.
-type asset struct {
-	kind    string
-	content []byte
+// kept are the content types of the files that browsers keep: their addresses have [keptHash].
+var kept = map[string]string{"style.css": "text/css; charset=utf-8", "app.js": "text/javascript; charset=utf-8", "icon.svg": "image/svg+xml"}
+
+// content returns the content of a file.
+func content(name string) []byte {
+	raw, err := assets.ReadFile("assets/" + name)
+	if err != nil {
+		panic(err) // it is embedded
+	}
+	return raw
 }
 
-// files returns the files of the pages, and the hash of their content.
-var files = sync.OnceValues(func() (map[string]asset, string) {
-	all, sum := map[string]asset{}, sha256.New()
-	for name, kind := range map[string]string{"style.css": "text/css; charset=utf-8", "app.js": "text/javascript; charset=utf-8", "icon.svg": "image/svg+xml"} {
-		raw, err := assets.ReadFile("assets/" + name)
-		if err != nil {
-			panic(err) // it is embedded
-		}
-		all[name] = asset{kind, raw}
+// keptHash returns the hash of the files that browsers keep.
+var keptHash = sync.OnceValue(func() string {
+	sum := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(kept)) {
+		sum.Write(content(name))
 	}
-	for _, name := range []string{"style.css", "app.js", "icon.svg"} {
-		sum.Write(all[name].content)
-	}
-	return all, hex.EncodeToString(sum.Sum(nil))[:16]
+	return hex.EncodeToString(sum.Sum(nil))[:16]
 })
 
 // static serves a file. It needs no caller: the file is the same for every reader.
 func (p *pages) static(w http.ResponseWriter, r *http.Request) {
-	all, hash := files()
-	file, ok := all[r.PathValue("file")]
-	if !ok || r.PathValue("hash") != hash {
-		Refuse(w, notFound("this file belongs to another version of the page: load the page again"))
+	name := r.PathValue("file")
+	kind, ok := kept[name]
+	if !ok || r.PathValue("hash") != keptHash() {
+		refuse(w, notFound("this file belongs to another version of the page: load the page again"))
 		return
 	}
 	w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
-	p.answer(w, r, http.StatusOK, file.kind, file.content)
+	p.answer(w, r, http.StatusOK, kind, content(name))
 }
 
 // parsed has the templates of the pages by the base of their links. Servers of one program share
@@ -68,7 +70,7 @@ func parse(base string) map[string]*template.Template {
 	}
 	shared := template.Must(template.New("").Funcs(template.FuncMap{
 		"at":   func(path string) string { return base + path },
-		"runs": runs, "lines": lines, "clip": func(n int, s string) []run { return runs(shorten(s, n)) }, "plain": visible.Line, "clipped": func(s string) string { return shorten(s, 200) }, "tree": tree, "gate": gateName, "list": func(all ...any) []any { return all },
+		"runs": runs, "lines": lines, "clip": func(n int, s string) []run { return runs(shorten(s, n)) }, "plain": visible.Line, "clipped": func(s string) string { return shorten(s, 200) }, "tree": tree, "json": func(s string) json.RawMessage { return json.RawMessage(s) }, "gate": gateName, "list": func(all ...any) []any { return all },
 	}).ParseFS(assets, "assets/frame.html", "assets/parts.html"))
 	all := map[string]*template.Template{}
 	for _, name := range []string{"inbox", "approval", "edit", "batch", "results", "tasks", "task", "prompt", "try", "history", "grants", "policy", "about", "error", "signin"} {
@@ -80,8 +82,7 @@ func parse(base string) map[string]*template.Template {
 
 // render answers with a page.
 func (p *pages) render(w http.ResponseWriter, r *http.Request, status int, name string, f *frame) error {
-	_, hash := files()
-	f.Nonce, f.UI, f.Static, f.Now = rand.Text(), p.cfg.Prefix+Path, p.link("/static/"+hash), p.cfg.Now().UnixMilli()
+	f.Nonce, f.UI, f.Static, f.Now = rand.Text(), p.cfg.Prefix+Path, p.link("/static/"+keptHash()), p.cfg.Now().UnixMilli()
 	var b bytes.Buffer
 	if err := p.templates[name].ExecuteTemplate(&b, "frame", f); err != nil {
 		p.cfg.Log.Error().Err(err).Str("page", name).Msg("a page cannot be made")

@@ -9,66 +9,48 @@ import (
 	"a2a-server/internal/httpd"
 )
 
-// follow runs a stream of events, which ends with the caller's credential. Its frame is on the
-// stack while the stream waits, so that the rest is in functions.
-func (v *visit) follow(action auth.Action, run func(context.Context, sender) error) {
-	ctx, end, stop, err := v.cfg.Door.Stream(v.r, &v.Caller, action)
-	if err != nil {
-		v.fail(v.problem(err, ""))
-		return
-	}
-	defer stop()
-	var out *httpd.Events
-	err = run(ctx, func(id, name string, data any) error {
-		if out == nil {
-			out = httpd.NewEvents(v.w, v.cfg.Door.WriteTimeout, v.cfg.Door.Heartbeat, end)
-		}
-		raw, err := json.Marshal(data)
-		if err != nil {
-			return err
-		}
-		return out.Send(httpd.Frame(nil, id, name, raw))
-	})
-	if out == nil {
-		v.fail(v.problem(err, ""))
-		return
-	}
-	out.End()
+// liveEvent is the data of an event: the change that a page follows.
+type liveEvent struct {
+	Seq      uint64 `json:"seq,omitempty"`      // of a task
+	Approval string `json:"approval,omitempty"` // id
+	What     string `json:"what,omitempty"`
 }
 
 // events sends the changes that a page follows, so that the page asks again for its content.
-// An event has no content: each page checks again what its reader may see.
-func (v *visit) events() {
-	q := v.r.URL.Query()
-	if id := q.Get("task"); id != "" {
-		v.follow(auth.Follow, func(ctx context.Context, send sender) error {
-			return v.cfg.Service.TaskChanges(ctx, v.requester, id, func(seq uint64) error { return send("", "change", map[string]any{"seq": seq}) })
-		})
-		return
+// An event has no content: each page checks again what its reader may see. The error is of a stream
+// that has not begun.
+func (v *visit) events() error {
+	if id := v.query.Get("task"); id != "" {
+		return v.cfg.Door.Stream(v.w, v.r, &v.Caller, func(ctx context.Context, send func([]byte) error) error {
+			return v.cfg.Service.TaskChanges(ctx, v.requester, id, func(seq uint64) error { return send(sse("", "change", liveEvent{Seq: seq})) })
+		}, auth.Follow)
 	}
-	v.follow(auth.Review, func(ctx context.Context, send sender) error {
+	return v.cfg.Door.Stream(v.w, v.r, &v.Caller, func(ctx context.Context, send func([]byte) error) error {
 		return v.cfg.Service.Events(ctx, &v.Caller, v.r.Header.Get("Last-Event-ID"), func(all []client.Event) error {
 			if len(all) == 0 {
-				return send("", "begin", map[string]any{}) // nothing was missed
+				return send(sse("", "begin", liveEvent{})) // nothing was missed
 			}
+			var frames []byte
 			for i := range all {
-				e := &all[i]
-				name, data := "begin", map[string]any{}
-				switch {
+				switch e := &all[i]; {
 				case e.Reset:
-					name = "change"
-				case e.Entry.N != 0 && e.Entry.Approval == "":
-					continue
-				case e.Entry.N != 0:
-					name, data = "change", map[string]any{"approval": e.Entry.Approval, "what": e.Entry.What}
-				}
-				if err := send(e.ID, name, data); err != nil {
-					return err
+					frames = append(frames, sse(e.ID, "change", liveEvent{})...)
+				case e.Entry.N == 0:
+					frames = append(frames, sse(e.ID, "begin", liveEvent{})...)
+				case e.Entry.Approval != "":
+					frames = append(frames, sse(e.ID, "change", liveEvent{Approval: e.Entry.Approval, What: e.Entry.What})...)
 				}
 			}
-			return nil
+			if frames == nil {
+				return nil
+			}
+			return send(frames)
 		})
-	})
+	}, auth.Review)
 }
 
-type sender func(id, name string, data any) error
+// sse returns an event.
+func sse(id, name string, data liveEvent) []byte {
+	raw, _ := json.Marshal(data) //nolint:errchkjson // texts and a number
+	return httpd.Frame(nil, id, name, raw)
+}

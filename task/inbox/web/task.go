@@ -44,19 +44,18 @@ type artifact struct {
 
 // answered is an answer of a language model.
 type answered struct {
-	Step, Model, Finish, Took string
-	In, Out                   string // tokens
-	Prompt                    string // address of what the model was asked; "": the reader may not see it
-	n                         int    // of Step
+	*modelAnswer
+	In, Out, Took string // of tokens, and a time
+	Prompt        string // address of what the model was asked; "": the reader may not see it
 }
 
 // called is a call, from the verdict to the result.
 type called struct {
-	ID, Tool  string
+	*client.Call
+	ID        string
 	Title     title
 	Steps     []step
-	Args      []leaf
-	Result    []leaf
+	Result    []leaf // nil: an artifact has it
 	Error     long
 	Approvals []row
 	Pending   []row
@@ -73,15 +72,13 @@ type step struct {
 // taskPage is a task with its timeline.
 type taskPage struct {
 	taskRow
+	*client.TaskDetail
 	Heading  title
 	Moments  []moment
-	Webhooks []client.Webhook
-	May      client.TaskMay
 	Raw      string
 	RawSize  string
 	RawLink  string
 	Commands []string
-	Calls    int
 	Cancel   string
 	Try      string
 	Ended    bool
@@ -112,7 +109,7 @@ func (v *visit) task() error {
 }
 
 func (v *visit) taskPage(d *client.TaskDetail) (*taskPage, error) {
-	p := &taskPage{taskRow: v.taskRow(&d.Task), Webhooks: d.Webhooks, May: d.May, Calls: len(d.Calls), Cancel: v.link("/tasks/" + url.PathEscape(d.Task.ID) + "/cancel")}
+	p := &taskPage{taskRow: v.taskRow(&d.Task), TaskDetail: d, Cancel: v.link("/tasks/" + url.PathEscape(d.Task.ID) + "/cancel")}
 	if p.Ended = slices.Contains([]string{"done", "fail", "end"}, p.State.Class); p.Ended {
 		if text, none := shortfall(d.Calls); text != "" {
 			if p.State.Word += ", " + text; none && p.State.Class == "done" {
@@ -130,7 +127,7 @@ func (v *visit) taskPage(d *client.TaskDetail) (*taskPage, error) {
 		}
 		p.Commands = append(p.Commands, "a2a-server tasks "+name+" "+d.Task.ID)
 	}
-	if v.cfg.Sender != nil && d.May.Send {
+	if d.May.Send {
 		p.Try = v.link("/try?task=" + url.QueryEscape(d.Task.ID))
 	}
 	for i := range d.Approvals {
@@ -246,14 +243,14 @@ func (t *timeline) status(s *a2aStatus) {
 
 // answered returns an answer for the page.
 func (t *timeline) answered(m *modelAnswer) *answered {
-	one := answered{n: m.Step, Model: m.Model, Finish: m.Finish, In: tokens(m.In), Out: tokens(m.Out)}
+	one := answered{modelAnswer: m, In: tokens(m.In), Out: tokens(m.Out)}
 	if m.Cached > 0 {
 		one.In += " (" + thousands(m.Cached) + " cached)"
 	}
 	if m.Step == 0 { // the planner does not say
 		return &one
 	}
-	one.Step, one.Took = fmt.Sprint("Step ", m.Step), (time.Duration(m.DurationMS) * time.Millisecond).String()
+	one.Took = (time.Duration(m.DurationMS) * time.Millisecond).String()
 	if t.requester.By.May(auth.Admin) == nil {
 		one.Prompt = t.link(fmt.Sprintf("/tasks/%s/prompts/%d", url.PathEscape(t.d.Task.ID), m.Step))
 	}
@@ -325,7 +322,7 @@ func (t *timeline) artifactStart(artifact string) time.Time {
 
 func (t *timeline) call(c *client.Call) {
 	d, v := t.d, t.visit
-	one := called{ID: d.Task.ID + "." + c.ID, Tool: c.Tool, Title: titleOf(&client.Approval{Tool: c.Tool, Arguments: c.Arguments}), Args: tree(c.Arguments), Error: v.longText(c.Error)}
+	one := called{Call: c, ID: d.Task.ID + "." + c.ID, Title: titleOf(&client.Approval{Tool: c.Tool, Arguments: c.Arguments}), Error: v.longText(c.Error)}
 	shown := slices.IndexFunc(t.whole.Artifacts, func(a a2aArtifact) bool { return a.ID == c.ID && a.shows(c) })
 	if shown >= 0 { // there it is read
 		one.Error = long{}
@@ -384,7 +381,7 @@ func (t *timeline) call(c *client.Call) {
 	if at < 0 {
 		at = len(t.out)
 	}
-	if from := slices.IndexFunc(t.out, func(m moment) bool { return m.Model != nil && m.Model.n == planned }); at <= from { // all within a millisecond
+	if from := slices.IndexFunc(t.out, func(m moment) bool { return m.Model != nil && m.Model.Step == planned }); at <= from { // all within a millisecond
 		for at = from + 1; at < len(t.out) && t.out[at].Call != nil; at++ {
 		}
 	}

@@ -10,23 +10,21 @@ import (
 
 // taskRow is a task as lists show it.
 type taskRow struct {
-	ID, Short, Link string
-	Title           []run // in lists; nil: it is not known
-	State           badge
-	Protocol        string // the state as A2A clients see it, where State says something else; "": it does not
-	Owner           string
-	Revoked, Bad    bool
-	Since, Created  stamp
-	Pending         int
-	Size            string
-	Context         string
-	ContextLink     string
+	*client.Task
+	Short, Link    string
+	Title          []run // in lists; nil: it is not known
+	State          badge
+	Protocol       string // the state as A2A clients see it, where State says something else; "": it does not
+	Since, Created stamp
+	Size           string
+	Context        string
+	ContextLink    string
 }
 
 func (v *visit) taskRow(t *client.Task) taskRow {
 	row := taskRow{
-		ID: t.ID, Short: short(t.ID), Link: v.link("/tasks/" + url.PathEscape(t.ID)), State: taskState(t.State), Owner: t.Owner, Revoked: t.OwnerRevoked, Bad: t.Damaged,
-		Since: v.ago(t.Since), Created: v.ago(t.Created), Pending: t.Pending, Size: size(int(min(t.Bytes, 1<<40))), //nolint:gosec // bounded
+		Task: t, Short: short(t.ID), Link: v.link("/tasks/" + url.PathEscape(t.ID)), State: taskState(t.State),
+		Since: v.ago(t.Since), Created: v.ago(t.Created), Size: size(int(min(t.Bytes, 1<<40))), //nolint:gosec // bounded
 		Context: short(t.Context), ContextLink: v.link("/tasks?context=" + url.QueryEscape(t.Context)),
 	}
 	if t.Pending > 0 && (row.State.Class == "run" || row.State.Class == "wait") {

@@ -42,9 +42,6 @@ func tree(raw json.RawMessage) []leaf {
 	return out
 }
 
-// pointer escapes the name of a member in a path (RFC 6901).
-var pointer = strings.NewReplacer("~", "~0", "/", "~1")
-
 func walk(d *json.Decoder, out *[]leaf, path, name string, depth int) error {
 	t, err := d.Token()
 	if err != nil {
@@ -68,7 +65,7 @@ func walk(d *json.Decoder, out *[]leaf, path, name string, depth int) error {
 			}
 			key, _ = k.(string)
 		}
-		if err := walk(d, out, path+"/"+pointer.Replace(key), key, depth+1); err != nil {
+		if err := walk(d, out, path+"/"+strictjson.EscapePointer(key), key, depth+1); err != nil {
 			return err
 		}
 	}

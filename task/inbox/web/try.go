@@ -31,13 +31,9 @@ type tryPage struct {
 // ask is an approval that can be decided in the conversation.
 type ask struct {
 	row
-	Kind string
-	Args []leaf
-	Can  map[string]bool
-	Form *form
-	Here bool // it can be decided without its page
-	// Confirm is the name of the tool, which an approval of a destructive call types; "": not typed.
-	Confirm string
+	Can     map[string]bool
+	Form    *form
+	Here    bool           // it can be decided without its page
 	Persona *personaSwitch // nil: nobody else can be the decider here
 }
 
@@ -50,7 +46,7 @@ func (v *visit) asks(p *taskPage) []ask {
 			continue
 		}
 		a := &d.Approval
-		one := ask{row: v.rowOf(a), Kind: string(a.Kind), Args: tree(a.Arguments), Can: map[string]bool{}}
+		one := ask{row: v.rowOf(a), Can: map[string]bool{}}
 		for _, decision := range a.Decisions {
 			one.Can[string(decision)] = d.May.Decide
 		}
@@ -61,9 +57,6 @@ func (v *visit) asks(p *taskPage) []ask {
 			}
 		}
 		one.Here = d.May.Decide && (one.Form != nil || one.Pick || v.cfg.Demo != nil)
-		if a.Destructive {
-			one.Confirm = a.Tool
-		}
 		if a.FourEyes && !d.May.Decide && !v.By.IsPersona() {
 			one.Persona = v.personaSwitch()
 		}
@@ -82,14 +75,9 @@ func (v *visit) try() error {
 }
 
 func (v *visit) showTry(status int, p *tryPage, task, context string) error {
-	if v.cfg.Sender == nil {
-		return notFound("this server has no page to talk to the agent")
-	}
 	by := v.requester.By
 	p.Context, p.As, p.Persona = context, who(&client.Principal{Subject: by.Subject, Person: by.Person}), v.personaSwitch()
-	if v.cfg.Tools != nil {
-		p.Tools, p.Plain = v.cfg.Tools(v.ctx(), by), v.cfg.PlainWords
-	}
+	p.Tools, p.Plain = v.cfg.Tools(v.ctx(), by), v.cfg.PlainWords
 	p.Samples, p.Scripted = v.cfg.Demo.samples(), v.cfg.Demo != nil
 	for i := range p.Tools {
 		if p.Example = p.Tools[i].Example; p.Example != "" {
@@ -134,9 +122,6 @@ func (v *visit) showTry(status int, p *tryPage, task, context string) error {
 
 func (v *visit) send() error {
 	f := v.r.PostForm
-	if v.cfg.Sender == nil {
-		return notFound("this server has no page to talk to the agent")
-	}
 	text := strings.ReplaceAll(f.Get("text"), "\r\n", "\n")
 	m := Message{Text: text, Task: f.Get("task"), Context: f.Get("context")}
 	if f.Get("do") == "new" {
@@ -154,7 +139,7 @@ func (v *visit) send() error {
 	if strings.TrimSpace(text) == "" {
 		return v.showTry(http.StatusUnprocessableEntity, &tryPage{Wrong: "The message is empty."}, m.Task, m.Context)
 	}
-	task, answer, err := v.cfg.Sender.Send(v.ctx(), v.requester, m)
+	task, answer, err := v.cfg.Send(v.ctx(), v.requester, m)
 	if err != nil {
 		p := v.problem(err, "")
 		return v.showTry(p.Status, &tryPage{Wrong: p.Error(), Text: text}, m.Task, m.Context)

@@ -41,17 +41,9 @@ type Message struct {
 	Context string // of a new task; "": a new conversation
 }
 
-// A Sender sends messages to the agent, in the name of a caller. Its messages decide no approval.
-// Its errors are mapped by [api.Problem].
-type Sender interface {
-	// Send returns the task that the message created or continued, or the text of an answer
-	// without a task.
-	Send(ctx context.Context, c api.Caller, m Message) (task, answer string, err error)
-}
-
-// Config configures the pages. Service, Door, Identify and Now are required. The guard of Door
-// lets in the pages of its Origins, which may send forms, and links from anywhere, which prepare
-// no decision.
+// Config configures the pages. All fields are required but those whose comment says otherwise. The
+// guard of Door lets in the pages of its Origins, which may send forms, and links from anywhere,
+// which prepare no decision.
 type Config struct {
 	Service *api.Service
 	Door    api.Door
@@ -61,16 +53,20 @@ type Config struct {
 	Prefix    string // path of the base URL, without a slash at its end
 	PublicURL string // base URL for commands to copy; "": this server, as text
 	SignOut   string // path to post to, below the base URL; "": there is no signing out
-	Sender    Sender // nil: there is no page to talk to the agent
-	// Tools lists the tools of a caller. Nil: they are not shown.
+	// Send sends a message to the agent, in the name of a caller, which decides no approval. It returns
+	// the task that the message created or continued, or the text of an answer without a task. Its
+	// errors are mapped by [api.Problem].
+	Send func(ctx context.Context, c api.Caller, m Message) (task, answer string, err error)
+	// Tools lists the tools of a caller.
 	Tools func(context.Context, auth.Principal) []Tool
 	// PlainWords: messages need no form, because a language model reads them.
 	PlainWords bool
-	// Policy are the gates. Nil: there is no page about them.
-	Policy Policy
-	// Health returns why the server is not ready. Nil: it is not shown.
-	Health func() error
-	// Documents are the documents of this version, Markdown files. Nil: the pages have none.
+	// Rules returns the gates about a tool, or all for "", with their names and texts.
+	Rules func(tool string) []Rule
+	// Explain says in words what the gates do with a call, which is not made. args is JSON.
+	Explain func(ctx context.Context, tool, args string, by auth.Principal) (string, error)
+	Health  func() error // why the server is not ready
+	// Documents are the documents of this version, Markdown files.
 	Documents fs.FS
 	// Demo makes the pages a demo. Nil: they are none.
 	Demo           *Demo
@@ -142,7 +138,9 @@ func New(c Config) http.Handler {
 	post("/persona", 0, (*visit).switchPersona)
 	p.mux.HandleFunc("GET "+Path+"/events", func(w http.ResponseWriter, r *http.Request) {
 		if v := p.known(w, r); v != nil {
-			v.events()
+			if err := v.events(); err != nil {
+				v.fail(v.problem(err, ""))
+			}
 		}
 	})
 	p.mux.HandleFunc("GET "+Path+"/static/{hash}/{file}", p.static)
@@ -168,7 +166,7 @@ func (p *pages) serve(w http.ResponseWriter, r *http.Request) {
 	httpd.Begin(w, r)
 	defer httpd.End(w, r, p.cfg.Log)
 	if wrong := p.cfg.Door.Guard.Check(r); wrong != nil {
-		Refuse(w, api.Problem(wrong))
+		refuse(w, api.Problem(wrong))
 		return
 	}
 	p.mux.ServeHTTP(w, r)
@@ -307,7 +305,7 @@ func (v *visit) show(status int, name, title, live string, main any) error {
 	by := v.By
 	f := frame{
 		Title: title, Here: name, Agent: v.cfg.Agent, Version: v.cfg.Version, User: by.Subject, Identity: by.Subject,
-		Roles: strings.Join(by.Roles, ", "), Method: v.method, Tasks: by.May(auth.List) == nil, Try: v.cfg.Sender != nil && by.May(auth.Create) == nil, Policy: seesPolicy(v), Live: live, Persona: v.personaSwitch(), Main: main,
+		Roles: strings.Join(by.Roles, ", "), Method: v.method, Tasks: by.May(auth.List) == nil, Try: by.May(auth.Create) == nil, Policy: seesPolicy(v), Live: live, Persona: v.personaSwitch(), Main: main,
 	}
 	if by.Tenant != "" {
 		f.Identity = by.Tenant + ":" + by.Subject
@@ -334,9 +332,8 @@ func (v *visit) pending() string {
 	return fmt.Sprint(n)
 }
 
-// Refuse answers a request without a known caller with an error page. It is for
-// [Config.Identify].
-func Refuse(w http.ResponseWriter, wrong *client.Error) {
+// refuse answers a request without a known caller with an error page.
+func refuse(w http.ResponseWriter, wrong *client.Error) {
 	secure(w, "")
 	httpd.Bound(w)
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")

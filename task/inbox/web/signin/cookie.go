@@ -2,7 +2,6 @@ package signin
 
 import (
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
@@ -81,20 +80,16 @@ func (s *SignIn) unsafe(r *http.Request) string {
 	if r.TLS != nil {
 		return ""
 	}
-	base, _ := url.Parse(s.cfg.Base) // checked by New's caller; its zero value is not local
-	if base == nil {
-		base = &url.URL{}
-	}
 	c := httpd.CredentialsOf(r)
 	if s.plain(c) {
-		if egress.Loopback(strings.Trim(httpd.Hostname(r.Host), "[]")) && (s.cfg.Base == "" || egress.Loopback(base.Hostname())) {
+		if egress.Loopback(strings.Trim(httpd.Hostname(r.Host), "[]")) && (s.cfg.Base == "" || egress.Loopback(s.base.Hostname())) {
 			return ""
 		}
-		if base.Scheme == "https" {
+		if s.base.Scheme == "https" {
 			return "This request did not come through a trusted proxy, so signing in is disabled: the operator adds the address of the TLS proxy to trusted_proxies."
 		}
 	} else if s.cfg.Guard.IsProxy(c.Remote.Addr()) {
-		if scheme, _ := s.cfg.Guard.Asked(r); scheme == "https" || base.Scheme == "https" && r.Header.Get("X-Forwarded-Proto") == "" {
+		if scheme, _ := s.cfg.Guard.Asked(r); scheme == "https" || s.base.Scheme == "https" && r.Header.Get("X-Forwarded-Proto") == "" {
 			return ""
 		}
 	}

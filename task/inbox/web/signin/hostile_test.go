@@ -181,15 +181,11 @@ func TestUnknown(t *testing.T) {
 		{"a form", http.MethodPost, []string{"Referer", page, "Sec-Fetch-Mode", "navigate"}, 303, "/ui/signin?next=%2Fui%2Fa%3Fb"},
 		{"a form of another site", http.MethodPost, []string{"Referer", "https://evil.example/x"}, 303, "/ui/signin?next=%2Fui"},
 		{"a script", http.MethodPost, []string{"Sec-Fetch-Mode", "cors"}, 401, ""},
-		{"htmx", http.MethodGet, []string{"HX-Request", "true", "HX-Current-URL", page}, 401, ""},
 		{"a stream", http.MethodGet, []string{"Accept", "text/event-stream"}, 401, ""},
 	} {
 		resp, text := w.browser().stay().do(tc.method, "/ui/x", nil, tc.header...)
 		if resp.status != tc.status || resp.header.Get("Location") != tc.to || strings.Contains(text, "/ui/x ") {
 			t.Errorf("%s: %d to %q, want %d to %q: %s", tc.name, resp.status, resp.header.Get("Location"), tc.status, tc.to, text)
-		}
-		if strings.Contains(tc.name, "htmx") && resp.header.Get("HX-Redirect") != "/ui/signin?next=%2Fui%2Fa%3Fb" {
-			t.Errorf("htmx is sent to %q", resp.header.Get("HX-Redirect"))
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 
 	"a2a-server/auth"
@@ -123,11 +122,12 @@ func (s *SignIn) current(ctx context.Context, v *session) (by auth.Principal, va
 
 // issuer returns the issuer with a name; nil: there is none.
 func (s *SignIn) issuer(name string) *Issuer {
-	n := slices.IndexFunc(s.cfg.Issuers, func(i Issuer) bool { return i.Name == name })
-	if n < 0 {
-		return nil
+	for n := range s.cfg.Issuers {
+		if i := &s.cfg.Issuers[n]; i.Name == name {
+			return i
+		}
 	}
-	return &s.cfg.Issuers[n]
+	return nil
 }
 
 // refuse answers a request for a page without a known caller.
@@ -142,8 +142,7 @@ func (s *SignIn) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	to := func(next string) string { return Path + "?next=" + url.QueryEscape(Local(next)) + why }
 	switch mode := r.Header.Get("Sec-Fetch-Mode"); {
-	case r.Header.Get("HX-Request") != "" || mode != "" && mode != "navigate" || strings.Contains(r.Header.Get("Accept"), "text/event-stream"):
-		w.Header().Set("HX-Redirect", s.prefix+to(s.from(r.Header.Get("HX-Current-URL"))))
+	case mode != "" && mode != "navigate", strings.Contains(r.Header.Get("Accept"), "text/event-stream"):
 		http.Error(w, "The session has ended, and nothing was changed: sign in again at "+Path+".", http.StatusUnauthorized)
 	case r.Method == http.MethodGet || r.Method == http.MethodHead:
 		s.redirect(w, to(r.URL.RequestURI()))

@@ -11,7 +11,6 @@ import (
 
 // Page is the content of the page for signing in. All texts are plain text.
 type Page struct {
-	Server  string
 	Problem string   // why signing in is impossible; then there is no way below
 	Message string   // a notice; "": none
 	Next    string   // path of the page that the person wants to see, for the field next of the forms
@@ -82,7 +81,6 @@ func (s *SignIn) failed(w http.ResponseWriter, r *http.Request, err error, next 
 
 // page answers with a page.
 func (s *SignIn) page(w http.ResponseWriter, r *http.Request, status int, p Page) {
-	p.Server = s.cfg.Server
 	if p.Problem == "" && p.Action == "" && len(p.Issuers) == 0 && p.Next != "" && status == http.StatusOK {
 		p.On = s.prefix + p.Next
 	}

@@ -27,9 +27,8 @@ const (
 	OutPath      = Pages + "/signout"
 )
 
-// Config configures a [SignIn]. Requests, Store, Render, Now and Server are required.
+// Config configures a [SignIn]. Requests, Store, Render and Now are required.
 type Config struct {
-	Server        string // its name, for people
 	Requests      *httpd.Frontend
 	Guard         httpd.Guard        // its Origins have that of Base
 	Authenticator auth.Authenticator // the server's; nil: all callers are [auth.Anonymous]
@@ -71,16 +70,17 @@ type Issuer struct {
 // SignIn identifies the callers of pages. It is safe for concurrent use.
 type SignIn struct {
 	cfg     Config
-	prefix  string // path of Base
+	base    *url.URL // Base
+	prefix  string   // its path
 	handler http.Handler
 }
 
 // New returns a SignIn.
 func New(cfg Config) *SignIn {
 	cfg.Idle, cfg.Lifetime = cmp.Or(cfg.Idle, time.Hour), cmp.Or(cfg.Lifetime, 12*time.Hour)
-	s := &SignIn{cfg: cfg}
-	if u, err := url.Parse(cfg.Base); err == nil {
-		s.prefix = u.EscapedPath()
+	s := &SignIn{cfg: cfg, base: &url.URL{}}
+	if u, err := url.Parse(cfg.Base); err == nil { // its caller has checked it
+		s.base, s.prefix = u, u.EscapedPath()
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+Path, s.show)

@@ -89,7 +89,7 @@ func newWorld(t *testing.T, tls bool, changes ...func(*signin.Config)) *world {
 		base = "https://" + w.served.Listener.Addr().String()
 	}
 	w.config = signin.Config{
-		Server: "tests", Keys: w.keys, OIDC: issuers, Complete: func(_ context.Context, p auth.Principal) auth.Principal { return p }, Authenticator: auth.First(w.keys, issuers, behind), Base: base,
+		Keys: w.keys, OIDC: issuers, Complete: func(_ context.Context, p auth.Principal) auth.Principal { return p }, Authenticator: auth.First(w.keys, issuers, behind), Base: base,
 		Guard: httpd.Guard{Own: true, Pages: signin.Pages}, Store: w.store, Render: render, Now: w.now, Log: zerolog.New(testlog.New(t)),
 		Issuers: []signin.Issuer{{Name: "corp", ClientID: client, Secret: func(context.Context) (string, error) { return secret, nil }, Scopes: []string{"groups"}, Mark: "1"}},
 	}
