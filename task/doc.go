@@ -1,11 +1,11 @@
 // Package task has the values and ports of tasks: what a [Planner] plans and a [Presenter]
-// shows, the [View] that clients see, the [Limits] of a task, its rows in the store, and the
-// errors of requests.
+// shows, the [View] that clients see, the [Limits] of a task, and the errors of requests.
 //
 // Package task/internal/fold folds the log of a task, and task/internal/rules decides what
 // follows from an input; package task/engine runs both. All but the engine is pure: it starts
 // no goroutines, never waits or locks, reads no clock, and takes ids only from the function
-// that it is given. Package task/internal/event owns the encoding of events.
+// that it is given. Package task/internal/event owns the encoding of events, and task/internal/record
+// that of all else that is stored.
 //
 // # Words
 //
