@@ -31,7 +31,7 @@ func GrantScopes() []GrantScope { return []GrantScope{GrantTask, GrantContext, G
 
 // The bounds of [GrantTerms].
 const (
-	DefaultGrantTime = 24 * time.Hour
+	defaultGrantTime = 24 * time.Hour
 	MaxGrantTime     = 30 * 24 * time.Hour
 	MaxGrantUses     = 1_000_000
 )
@@ -40,7 +40,7 @@ const (
 // differ in nothing but Vary. A gate without GrantTerms allows no grant.
 type GrantTerms struct {
 	Scopes []GrantScope `json:"scopes" yaml:"scopes" required:"yes" oneof:"a scope of grants: task, context, time"`
-	// Max is the time of a grant; 0: DefaultGrantTime.
+	// Max is the time of a grant; 0: defaultGrantTime.
 	Max time.Duration `json:"max,omitempty" yaml:"max" min:"1m"`
 	// Uses is how often a grant may be used; 0: any number.
 	Uses int `json:"uses,omitempty" yaml:"uses" min:"1" max:"1000000"`
@@ -54,11 +54,11 @@ func (t *GrantTerms) Longest() time.Duration {
 	if t.Max > 0 {
 		return t.Max
 	}
-	return DefaultGrantTime
+	return defaultGrantTime
 }
 
-// Check returns the mistake in t, if there is one.
-func (t *GrantTerms) Check() error {
+// check returns the mistake in t, if there is one.
+func (t *GrantTerms) check() error {
 	switch {
 	case len(t.Scopes) == 0:
 		return errors.New("grants without scopes: list task, context or time")
@@ -276,7 +276,7 @@ func GrantKey(c *GrantedCall) (string, error) {
 	text, err := strictjson.Canonical(map[string]any{
 		"v": 1, "tenant": by.Tenant, "subject": by.Subject, "kind": string(by.Kind), "chain": slices.Sorted(slices.Values(by.Chain)),
 		"roles": slices.Sorted(slices.Values(by.Roles)),
-		"agent": c.Agent, "tool": c.Tool, "definition": c.Definition, "terms": string(terms), "gates": append([]string{}, c.Verdict.Asks...), "own": c.Verdict.Own,
+		"agent": c.Agent, "tool": c.Tool, "definition": c.Definition, "terms": string(terms), "gates": append([]string{}, c.Verdict.asks...), "own": c.Verdict.own,
 		"args": without(c.Args, c.Verdict.Terms.Grants.Vary, varied), "restored": append([]string{}, c.Restored...),
 	})
 	if err != nil {

@@ -59,26 +59,24 @@ func (x *index) of(name string) (exact, others []*gate) {
 	return exact, slices.Compact(others) // two patterns of a gate may match
 }
 
-// Conditions returns how many gates with a Condition are about the tool of this name. Beyond
-// [MaxConditions] the others count as failed: they deny or ask.
-func (p *Policy) Conditions(name string) int {
+// Crowded returns an error if more than [maxConditions] gates with a Condition are about the tool of this
+// name: those beyond count as failed, and deny or ask.
+func (p *Policy) Crowded(tool string) error {
 	if p == nil {
-		return 0
+		return nil
 	}
-	exact, others := p.conditions.of(name)
-	return len(exact) + len(others)
-}
-
-// Crowded says that n gates with conditions are too many for a tool.
-func Crowded(n int, tool string) string {
-	return fmt.Sprintf("%d gates with when are about the tool %s; at most %d may be: join conditions with ||, or name fewer tools", n, quote(tool), MaxConditions)
+	exact, others := p.conditions.of(tool)
+	if n := len(exact) + len(others); n > maxConditions {
+		return fmt.Errorf("%d gates with when are about the tool %s; at most %d may be: join conditions with ||, or name fewer tools", n, quote(tool), maxConditions)
+	}
+	return nil
 }
 
 // crowded returns the tools that too many gates with conditions are about, as far as they are
 // known by the names in gates. A pattern stands for the shortest name that it matches.
 func (p *Policy) crowded() (problems []error) {
 	conditional := slices.DeleteFunc(slices.Clone(p.gates), func(g Gate) bool { return g.Condition == nil })
-	if len(conditional) <= MaxConditions {
+	if len(conditional) <= maxConditions {
 		return nil
 	}
 	seen := map[string]bool{}
@@ -89,8 +87,8 @@ func (p *Policy) crowded() (problems []error) {
 				continue
 			}
 			seen[name] = true
-			if n := p.Conditions(name); n > MaxConditions {
-				problems = append(problems, fmt.Errorf("gate %s: %s", quote(p.gates[i].Named()), Crowded(n, name)))
+			if err := p.Crowded(name); err != nil {
+				problems = append(problems, fmt.Errorf("gate %s: %w", quote(p.gates[i].Named()), err))
 			}
 		}
 	}

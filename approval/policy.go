@@ -55,7 +55,7 @@ type Gate struct {
 	// gate names the tool exactly: then an operator has said that this very tool need not ask.
 	Action Action `yaml:"action" default:"ask" oneof:"an action: ask, allow, deny" doc:"Only an allow with the exact name overrides the tool's own gate."`
 	// Condition, Who and When limit the gate to some calls: each that is set has to hold.
-	// Default to all calls. At most [MaxConditions] gates with a Condition may be about a tool.
+	// Default to all calls. At most 64 gates with a Condition may be about a tool.
 	Condition *condition.Condition `yaml:"when" as:"condition" form:"a condition such as args.amount > 100" doc:"Limits the gate to calls about which this is true (CEL; docs/policy.md)."`
 	Who       *Who                 `yaml:"who" as:"who" form:"{callers: [\"corp:*\"], roles: [ops], tenants: [acme], agents: [desk], annotations: [destructive]}" doc:"Limits the gate to these requesters, agents and tools: in each list, any."`
 	When      Predicate
@@ -103,7 +103,7 @@ type Policy struct {
 type gate struct {
 	Gate
 	at   int    // in the policy
-	asks string // about what, and how: see Verdict.Asks
+	asks string // about what, and how: see Verdict.asks
 }
 
 // identity returns the text by which a gate is the same for a [Grant]. A predicate in Go has no text.
@@ -256,7 +256,7 @@ func checkTerms(t Terms) (problems []error) {
 		add("%s", problem)
 	}
 	if t.Grants != nil {
-		if err := t.Grants.Check(); err != nil {
+		if err := t.Grants.check(); err != nil {
 			add("%w", err)
 		}
 	}

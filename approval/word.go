@@ -47,14 +47,14 @@ func NewCode(id string) string {
 // only a question that comes before any further message has none, unless it is destructive; once another
 // question follows, no word answers it any longer.
 func (a *Approval) NeedsCode() bool {
-	return a.TakesWord() && (a.Terms.Destructive || !a.isFirst())
+	return a.takesWord() && (a.Terms.Destructive || !a.isFirst())
 }
 
 // isFirst reports whether a is the first question of its task, before any further message, and the only one.
 func (a *Approval) isFirst() bool { return !a.Later && a.ID == ID(a.Task, 1, "" /* mark */) }
 
-// TakesWord reports whether a word may answer a, with a code or without.
-func (a *Approval) TakesWord() bool { return a.Kind == KindCall && !a.Terms.NoText && !a.Elsewhere() }
+// takesWord reports whether a word may answer a, with a code or without.
+func (a *Approval) takesWord() bool { return a.Kind == KindCall && !a.Terms.NoText && !a.Elsewhere() }
 
 // WrongCode reports whether ans was typed with a code other than a's.
 func (a *Approval) WrongCode(ans Decision) bool {

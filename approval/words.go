@@ -88,8 +88,8 @@ func (t Terms) Voters() (fewest int, needs []string) {
 	return fewest, needs
 }
 
-// Whom returns " for whom" and the condition of s on a line; "": it has none.
-func (s *Approvers) Whom() string {
+// whom returns " for whom" and the condition of s on a line; "": it has none.
+func (s *Approvers) whom() string {
 	if s.When == "" {
 		return ""
 	}
@@ -108,5 +108,5 @@ func (s *Approvers) String() string {
 	for _, name := range s.Subjects {
 		names = append(names, visible.Line(name))
 	}
-	return strings.Join(names, " or ") + s.Whom()
+	return strings.Join(names, " or ") + s.whom()
 }
