@@ -17,26 +17,24 @@ type index struct {
 
 // pattern is a tool of a gate with a *. The index has it under its text before the first *.
 type pattern struct {
-	texts []string // between the *s
-	gate  *gate
+	text string
+	gate *gate
 }
-
-func newIndex() index { return index{exact: map[string][]*gate{}, patterns: map[string][]pattern{}} }
 
 // add adds a gate for the tools that it names. Gates are added in their order.
 func (x *index) add(g *gate, tools []string) {
 	for i, name := range tools {
-		if slices.Contains(tools[:i], name) {
+		first, _, wild := strings.Cut(name, "*")
+		switch {
+		case slices.Contains(tools[:i], name):
 			continue
-		}
-		texts := strings.Split(name, "*")
-		if len(texts) == 1 {
+		case !wild:
 			x.exact[name] = append(x.exact[name], g)
 			continue
 		}
-		x.patterns[texts[0]] = append(x.patterns[texts[0]], pattern{texts, g})
-		if at, found := slices.BinarySearch(x.lengths, len(texts[0])); !found {
-			x.lengths = slices.Insert(x.lengths, at, len(texts[0]))
+		x.patterns[first] = append(x.patterns[first], pattern{name, g})
+		if at, found := slices.BinarySearch(x.lengths, len(first)); !found {
+			x.lengths = slices.Insert(x.lengths, at, len(first))
 		}
 	}
 }
@@ -50,7 +48,7 @@ func (x *index) of(name string) (exact, others []*gate) {
 			break
 		}
 		for _, p := range x.patterns[name[:n]] {
-			if matches(p.texts, name) && !slices.Contains(exact, p.gate) {
+			if matches(p.text, name) && !slices.Contains(exact, p.gate) {
 				others = append(others, p.gate)
 			}
 		}
@@ -65,8 +63,14 @@ func (p *Policy) Crowded(tool string) error {
 	if p == nil {
 		return nil
 	}
-	exact, others := p.conditions.of(tool)
-	if n := len(exact) + len(others); n > maxConditions {
+	exact, others := p.index.of(tool)
+	n := 0
+	for _, g := range slices.Concat(exact, others) {
+		if g.Condition != nil {
+			n++
+		}
+	}
+	if n > maxConditions {
 		return fmt.Errorf("%d gates with when are about the tool %s; at most %d may be: join conditions with ||, or name fewer tools", n, quote(tool), maxConditions)
 	}
 	return nil

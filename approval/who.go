@@ -84,7 +84,7 @@ func (w *Who) excludes(action Action, by auth.Principal, ctx agent.ReadonlyConte
 		return "", errNobody
 	}
 	within := func(list []string, name string) bool {
-		return slices.ContainsFunc(list, func(p string) bool { return matches(strings.Split(p, "*"), name) })
+		return slices.ContainsFunc(list, func(p string) bool { return matches(p, name) })
 	}
 	caller := func(name string) bool {
 		return within(w.Callers, name) || by.Tenant != "" && within(w.Callers, by.Tenant+"/"+name)

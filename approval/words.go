@@ -23,9 +23,10 @@ func (t Terms) Words() []string {
 	} else if named := t.Approvers.String(); named != "" {
 		add(true, "approvers: %s", named)
 	}
-	for _, e := range t.exclusions() {
-		add(*e.on, "%s", e.words)
-	}
+	add(t.Human, "not a program")
+	add(t.FourEyes, "not the requester, nor parties that act for it")
+	add(t.Elsewhere, "not the A2A client")
+	add(t.NoText, "not by text")
 	add(t.Destructive, "destructive: a word approves it only with its code")
 	switch {
 	case t.Expires <= 0:
