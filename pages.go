@@ -12,9 +12,9 @@ import (
 	"github.com/google/uuid"
 
 	"a2a-server/a2a"
-	"a2a-server/approval/dialect"
 	"a2a-server/auth"
 	"a2a-server/internal/catalog"
+	"a2a-server/internal/dialect"
 	"a2a-server/internal/httpd"
 	"a2a-server/task/engine"
 	"a2a-server/task/inbox/api"

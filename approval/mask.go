@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"a2a-server/auth/sight"
+	"a2a-server/internal/sight"
 	"a2a-server/internal/strictjson"
 	"a2a-server/tool"
 )

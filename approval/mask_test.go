@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"a2a-server/auth/sight"
+	"a2a-server/internal/sight"
 	"a2a-server/tool"
 	"a2a-server/tool/agent"
 )

@@ -16,8 +16,8 @@ import (
 	"a2a-server/a2a/agenttool"
 	"a2a-server/a2aservertest"
 	"a2a-server/approval"
-	"a2a-server/approval/dialect"
 	"a2a-server/auth"
+	"a2a-server/internal/dialect"
 	"a2a-server/tool"
 )
 

@@ -9,8 +9,8 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"a2a-server/approval"
-	"a2a-server/approval/dialect"
 	"a2a-server/auth"
+	"a2a-server/internal/dialect"
 )
 
 // offered returns the members of the first approval of a question in our extension.

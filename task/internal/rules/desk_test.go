@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"a2a-server/approval"
-	"a2a-server/approval/dialect"
 	"a2a-server/auth"
+	"a2a-server/internal/dialect"
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/internal/fold"

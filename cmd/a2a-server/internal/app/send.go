@@ -12,10 +12,10 @@ import (
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
-	"a2a-server/approval/dialect"
 	"a2a-server/client"
 	"a2a-server/cmd/a2a-server/internal/cli"
 	"a2a-server/cmd/a2a-server/internal/remote"
+	"a2a-server/internal/dialect"
 	"a2a-server/internal/terminal"
 	"a2a-server/internal/visible"
 )

@@ -11,8 +11,8 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"a2a-server/approval"
-	"a2a-server/approval/dialect"
 	"a2a-server/auth"
+	"a2a-server/internal/dialect"
 )
 
 // transfer is the approval t1.a1, of a call.
