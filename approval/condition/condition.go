@@ -151,7 +151,7 @@ func (c *Condition) Match(f *Facts) (bool, error) {
 		return false, errSlow
 	}
 	f.clock.elements = 0
-	out, _, err := c.program.Eval(f)
+	out, _, err := c.program.Eval(f.variables)
 	if f.clock.over() {
 		return false, errSlow // also if it has a result, too late
 	}

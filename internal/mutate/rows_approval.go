@@ -12,7 +12,7 @@ func approvalRows() []row {
 		{"internal/dialect", "shown.write", use("visible.Line() raw", "string(raw)"), "TestQuestionHidesNothing", "nothing in the arguments is hidden from who decides"},
 		{"approval", "AllowedDecisions", use("Respond#2", "Approve"), "TestCheck/F23 a question is not approved", "a question is not approved"},
 		{"approval", "Approval.RefusesWord", never("Code#4"), "TestCodeOfADestructiveCall/no_code", "a word without its code never approves a destructive call"},
-		{"approval", "Approval.Resolve", use("Rejected#1", "Approved"), "TestResolve/reject", "a rejection is one"},
+		{"approval", "Approval.Resolve", use("Rejected", "Approved"), "TestResolve/reject", "a rejection is one"},
 		{"approval", "Approval.check", never("permits"), "task/inbox/api TestOrderOfChecks", "who may not decide is told so before the digest is compared"},
 		{"approval", "Approval.Conceals", returns("nil"), "task/inbox/api TestGuesses", "answers about what is settled tell nothing of what a gate masks"},
 		{"approval", "Approval.permits", never("IsZero"), "TestCheck/F18 nobody is known, whatever the body claims", "nobody whom the server does not know decides"},
