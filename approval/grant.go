@@ -143,7 +143,7 @@ type Grant struct {
 	Scope   GrantScope `json:"scope"`
 	Task    string     `json:"task"` // in which it was made
 	Context string     `json:"context,omitempty"`
-	// Key is that of the calls that it lets start, see [GrantKey] and [ExactGrantKey].
+	// Key is that of the calls that it lets start, see [Verdict.GrantKey] and [ExactGrantKey].
 	Key string `json:"key"`
 	// Store is the incarnation of the store in which it was made: in a restored backup, where it
 	// may have been revoked since, it is void.
@@ -237,50 +237,26 @@ func joinScopes(scopes []GrantScope) string {
 	return strings.Join(names, ", ")
 }
 
-// GrantedCall is what a [Grant] is bound to.
-type GrantedCall struct {
-	Requester  auth.Principal
-	Agent      string
-	Tool       string
-	Definition string // digest of the tool's definition
-	Verdict    *Verdict
-	Args       map[string]any // from a strict decode
-	Restored   []string       // as for [Digest]
-}
-
-// Bars returns why a grant of this maker, as they are now, does not cover c: they may not approve c, whose
-// arguments may differ from those of the approved call. "": it covers c.
-func (c *GrantedCall) Bars(by auth.Principal) string {
-	args, err := strictjson.Canonical(c.Args)
-	if err != nil {
-		return "the arguments cannot be read"
-	}
-	a := &Approval{Kind: KindCall, State: Pending, Requester: c.Requester, Agent: c.Agent, Tool: c.Tool, Args: args, Terms: c.Verdict.Terms}
-	if err := a.checkPerson(Decider{By: by, Via: ViaAPI}); err != nil {
-		return BarredText(err.Barred)
-	}
-	return ""
-}
-
-// GrantKey returns the key of the grants that cover a call: the lower-case hex SHA-256 of the
-// canonical JSON of everything that has to be the same. It is "" if no grant may cover the call.
-func GrantKey(c *GrantedCall) (string, error) {
-	if c.Verdict.Action != ActionAsk || c.Verdict.Terms.Grants == nil {
+// GrantKey returns the key of the grants that cover the call of a, about which v is the verdict: the
+// lower-case hex SHA-256 of the canonical JSON of everything that has to be the same. It is "" if no grant
+// may cover the call. args are from a strict decode, and restored is as for [Digest].
+func (v *Verdict) GrantKey(a *Approval, args map[string]any, restored []string) (string, error) {
+	if v.Action != ActionAsk || v.Terms.Grants == nil {
 		return "", nil
 	}
-	terms, err := json.Marshal(c.Verdict.Terms)
+	terms, err := json.Marshal(v.Terms)
 	if err != nil {
-		return "", fmt.Errorf("grants of the tool %q: %w", c.Tool, err)
+		return "", fmt.Errorf("grants of the tool %q: %w", a.Tool, err)
 	}
-	by := c.Requester
+	by := a.Requester
 	text, err := strictjson.Canonical(map[string]any{
 		"v": 1, "tenant": by.Tenant, "subject": by.Subject, "kind": string(by.Kind), "chain": slices.Sorted(slices.Values(by.Chain)),
 		"roles": slices.Sorted(slices.Values(by.Roles)),
-		"agent": c.Agent, "tool": c.Tool, "definition": c.Definition, "terms": string(terms), "gates": append([]string{}, c.Verdict.asks...), "own": c.Verdict.own,
-		"args": without(c.Args, c.Verdict.Terms.Grants.Vary, varied), "restored": append([]string{}, c.Restored...),
+		"agent": a.Agent, "tool": a.Tool, "definition": a.Definition, "terms": string(terms), "gates": append([]string{}, v.asks...), "own": v.own,
+		"args": without(args, v.Terms.Grants.Vary, varied), "restored": append([]string{}, restored...),
 	})
 	if err != nil {
-		return "", fmt.Errorf("grants of the tool %q: %w", c.Tool, err)
+		return "", fmt.Errorf("grants of the tool %q: %w", a.Tool, err)
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:]), nil
