@@ -12,9 +12,9 @@ import (
 	"github.com/google/uuid"
 
 	"a2a-server/a2a"
+	"a2a-server/approval"
 	"a2a-server/auth"
 	"a2a-server/internal/catalog"
-	"a2a-server/internal/dialect"
 	"a2a-server/internal/httpd"
 	"a2a-server/task/engine"
 	"a2a-server/task/inbox/api"
@@ -202,7 +202,7 @@ func (s sender) Send(ctx context.Context, c api.Caller, m web.Message) (task, an
 func message(task, context, text string) *sdk.Message {
 	return &sdk.Message{
 		ID: uuid.NewString(), Role: sdk.MessageRoleUser, TaskID: sdk.TaskID(task), ContextID: context, Parts: sdk.ContentParts{sdk.NewTextPart(text)},
-		Metadata: map[string]any{dialect.RemarkKey: true},
+		Metadata: map[string]any{approval.RemarkKey: true},
 	}
 }
 

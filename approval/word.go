@@ -19,7 +19,8 @@ type Word struct {
 	Code   string       // of the question, in lower case
 }
 
-// RemarkKey is the metadata key, with the value true, of a message whose words decide nothing.
+// RemarkKey is the metadata key, with the value true, of a message that decides nothing, whatever
+// its text says: the message of a client that has other ways to decide, such as buttons.
 const RemarkKey = "urn:a2a-server:remark"
 
 // MaxWrongCodes is how many wrong codes are typed for an approval before no word that needs a
