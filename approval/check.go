@@ -248,7 +248,7 @@ func (a *Approval) checkDecision(v DecisionType) *Error {
 	if slices.Contains(decisions, v) {
 		return nil
 	}
-	next := "answer with one of: " + joinDecisions(decisions, ", ")
+	next := "answer with one of: " + join(decisions, ", ")
 	if !v.known() {
 		return Malformed(a.ID, next, Violation{Field: "decision", Description: fmt.Sprintf("%s is not a decision", quote(string(v)))})
 	}
@@ -381,7 +381,7 @@ func (a *Approval) checkGrant(ans Decision, d Decider) *Error {
 	}
 	switch {
 	case !slices.Contains(terms.Scopes, g.Scope):
-		return wrong("grant.scope", fmt.Sprintf("%s is not among the scopes that the gate allows: %s", quote(string(g.Scope)), joinScopes(terms.Scopes)))
+		return wrong("grant.scope", fmt.Sprintf("%s is not among the scopes that the gate allows: %s", quote(string(g.Scope)), join(terms.Scopes, ", ")))
 	case g.For < 0 || g.For > terms.Longest() || g.For > 0 && g.For < time.Second:
 		return wrong("grant.seconds", fmt.Sprintf("a grant is for 1s to %s", Span(terms.Longest())))
 	case g.Uses < 0 || g.Uses > most:

@@ -129,7 +129,7 @@ func refused(reason Reason, a *Approval, metadata map[string]string, format stri
 // NotAllowed returns the error for an answer that a does not allow. why names the gate and the
 // alternative.
 func NotAllowed(a *Approval, why string) *Error {
-	return refused(ReasonNotAllowed, a, meta(metaApproval, a.ID, metaAllowed, joinDecisions(a.Decisions(), ",")), "cannot be answered like this: %s", why)
+	return refused(ReasonNotAllowed, a, meta(metaApproval, a.ID, metaAllowed, join(a.Decisions(), ",")), "cannot be answered like this: %s", why)
 }
 
 // barred says that the sender may not answer a at all.
@@ -238,10 +238,10 @@ func pendingIDs(approvals []*Approval) []string {
 	return ids
 }
 
-func joinDecisions(verbs []DecisionType, sep string) string {
-	names := make([]string, len(verbs))
-	for i, v := range verbs {
-		names[i] = string(v)
+func join[T ~string](words []T, sep string) string {
+	names := make([]string, len(words))
+	for i, w := range words {
+		names[i] = string(w)
 	}
 	return strings.Join(names, sep)
 }

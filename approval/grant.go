@@ -229,14 +229,6 @@ func (g *Grant) String() string {
 	return said
 }
 
-func joinScopes(scopes []GrantScope) string {
-	var names []string
-	for _, s := range scopes {
-		names = append(names, string(s))
-	}
-	return strings.Join(names, ", ")
-}
-
 // GrantKey returns the key of the grants that cover the call of a, about which v is the verdict: the
 // lower-case hex SHA-256 of the canonical JSON of everything that has to be the same. It is "" if no grant
 // may cover the call. args are from a strict decode, and restored is as for [Digest].

@@ -17,7 +17,7 @@ func (t Terms) Words() []string {
 			all = append(all, fmt.Sprintf(format, args...))
 		}
 	}
-	add(true, "decisions: %s", joinDecisions(AllowedDecisions(KindCall, t), ", "))
+	add(true, "decisions: %s", join(AllowedDecisions(KindCall, t), ", "))
 	if len(t.Needs) > 0 {
 		add(true, "votes: %s", listNeeds(t.Needs, "different people"))
 	} else if named := t.Approvers.String(); named != "" {
@@ -50,7 +50,7 @@ func (t Terms) Words() []string {
 		add(true, "escalation after %s: %s", Span(e.After), visible.Line(strings.Join(also, "; ")))
 	}
 	if g := t.Grants; g != nil {
-		text := joinScopes(g.Scopes) + " for at most " + Span(g.Longest())
+		text := join(g.Scopes, ", ") + " for at most " + Span(g.Longest())
 		if g.Uses > 0 {
 			text += fmt.Sprintf(", %d uses", g.Uses)
 		}
