@@ -22,7 +22,7 @@ import (
 	"a2a-server/auth/apikey"
 	"a2a-server/auth/peer"
 	"a2a-server/internal/catalog"
-	"a2a-server/internal/dialect"
+	"a2a-server/approval/dialect"
 	"a2a-server/internal/directory"
 	"a2a-server/internal/httpd"
 	"a2a-server/internal/keyring"

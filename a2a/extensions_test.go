@@ -12,7 +12,7 @@ import (
 	"a2a-server/a2a/agentcard"
 	"a2a-server/a2a/operation"
 	"a2a-server/auth"
-	"a2a-server/internal/dialect"
+	"a2a-server/approval/dialect"
 	"a2a-server/task/engine"
 )
 

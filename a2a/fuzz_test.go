@@ -16,7 +16,7 @@ import (
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/rs/zerolog"
 
-	"a2a-server/internal/dialect"
+	"a2a-server/approval/dialect"
 )
 
 // fuzzPatience is how long a request of a fuzz test may wait: a stream of a parked

@@ -21,7 +21,7 @@ import (
 	"a2a-server/a2a/operation"
 	"a2a-server/approval"
 	"a2a-server/auth"
-	"a2a-server/internal/dialect"
+	"a2a-server/approval/dialect"
 	"a2a-server/internal/httpd"
 	"a2a-server/store"
 	"a2a-server/store/memstore"

@@ -30,7 +30,7 @@ import (
 	a2aserver "a2a-server"
 	"a2a-server/approval"
 	"a2a-server/auth"
-	"a2a-server/internal/dialect"
+	"a2a-server/approval/dialect"
 	"a2a-server/internal/testlog"
 	"a2a-server/task/engine"
 )

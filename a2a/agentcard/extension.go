@@ -7,7 +7,7 @@ import (
 
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 
-	"a2a-server/internal/dialect"
+	"a2a-server/approval/dialect"
 )
 
 // Extension is an extension of the agent card (§4.4.4) that the program around the server

@@ -13,7 +13,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2aclient"
 
-	"a2a-server/internal/dialect"
+	"a2a-server/approval/dialect"
 	"a2a-server/internal/egress"
 	"a2a-server/internal/visible"
 	"a2a-server/tool"

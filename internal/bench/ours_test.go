@@ -11,7 +11,7 @@ import (
 
 	"a2a-server/a2a"
 	"a2a-server/a2a/operation"
-	"a2a-server/internal/dialect"
+	"a2a-server/approval/dialect"
 	"a2a-server/store"
 	"a2a-server/store/boltstore"
 	"a2a-server/store/memstore"

@@ -10,7 +10,7 @@ import (
 
 	"a2a-server/approval"
 	"a2a-server/auth"
-	"a2a-server/internal/dialect"
+	"a2a-server/approval/dialect"
 )
 
 // offered returns the members of the first approval of a question in our extension.

@@ -11,7 +11,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/google/go-cmp/cmp"
 
-	"a2a-server/internal/dialect"
+	"a2a-server/approval/dialect"
 	"a2a-server/task"
 	"a2a-server/task/engine"
 	"a2a-server/tool"

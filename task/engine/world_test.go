@@ -12,7 +12,7 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"a2a-server/internal/dialect"
+	"a2a-server/approval/dialect"
 	"a2a-server/internal/testlog"
 	"a2a-server/store"
 	"a2a-server/store/boltstore"

@@ -16,7 +16,7 @@ import (
 
 	"a2a-server/approval"
 	"a2a-server/auth"
-	"a2a-server/internal/dialect"
+	"a2a-server/approval/dialect"
 	"a2a-server/internal/testlog"
 	"a2a-server/store"
 	"a2a-server/store/boltstore"

@@ -20,7 +20,7 @@ import (
 	"go.uber.org/goleak"
 
 	"a2a-server/auth"
-	"a2a-server/internal/dialect"
+	"a2a-server/approval/dialect"
 	"a2a-server/store"
 	"a2a-server/store/boltstore"
 	"a2a-server/store/memstore"

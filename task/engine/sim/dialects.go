@@ -7,7 +7,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"a2a-server/approval"
-	"a2a-server/internal/dialect"
+	"a2a-server/approval/dialect"
 )
 
 // Dialect is a way to say a decision.

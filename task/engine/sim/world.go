@@ -13,7 +13,7 @@ import (
 
 	"a2a-server/approval"
 	"a2a-server/auth"
-	"a2a-server/internal/dialect"
+	"a2a-server/approval/dialect"
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/engine"

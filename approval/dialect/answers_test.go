@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"a2a-server/approval"
-	"a2a-server/internal/dialect"
+	"a2a-server/approval/dialect"
 )
 
 const confirmation = "adk_request_confirmation"

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"a2a-server/approval"
-	"a2a-server/internal/dialect"
+	"a2a-server/approval/dialect"
 )
 
 // The examples of docs/approvals.md are what is asked, and what is understood.

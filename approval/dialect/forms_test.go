@@ -9,7 +9,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"a2a-server/approval"
-	"a2a-server/internal/dialect"
+	"a2a-server/approval/dialect"
 )
 
 // A form is a way to say approve or reject about t1.a1: a part, or a member of the

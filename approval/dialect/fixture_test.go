@@ -12,7 +12,7 @@ import (
 
 	"a2a-server/approval"
 	"a2a-server/auth"
-	"a2a-server/internal/dialect"
+	"a2a-server/approval/dialect"
 )
 
 // transfer is the approval t1.a1, of a call.

@@ -7,7 +7,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"a2a-server/approval"
-	"a2a-server/internal/dialect"
+	"a2a-server/approval/dialect"
 )
 
 // A message that decides nothing is told why, and what does decide (C3).
