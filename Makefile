@@ -42,7 +42,7 @@ export WITHOUT_RACE
 without_race = printf '%s\n' "$$WITHOUT_RACE" | sed 's/.*: //' | tr ' ' '\n' | grep '^$(1)'
 
 # What is linked and run within 30 s; a result whose code and files are unchanged is not made again.
-FAST := ./approval/dialect ./a2a/internal/... ./approval ./approval/condition ./auth/... ./internal/deptest ./internal/golden ./internal/strictjson \
+FAST := ./approval/dialect ./a2a/internal/... ./approval ./approval/condition ./auth/... ./internal/deptest ./internal/directory ./internal/golden ./internal/strictjson \
 	./internal/visible ./store ./store/memstore ./task ./task/engine ./task/internal/... ./task/planner/direct ./tool ./approval/confirm ./tool/functiontool
 
 # Modules of their own, so that the dependencies of third-party clients are not every user's

@@ -16,8 +16,8 @@ import (
 	"github.com/rs/zerolog"
 
 	"a2a-server/auth"
-	"a2a-server/auth/directory"
 	"a2a-server/auth/peer"
+	"a2a-server/internal/directory"
 	"a2a-server/internal/httpd"
 	"a2a-server/store/memstore"
 )

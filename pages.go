@@ -11,7 +11,7 @@ import (
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/google/uuid"
 
-	"a2a-server/approval/dialect"
+	"a2a-server/approval"
 	"a2a-server/auth"
 	"a2a-server/internal/catalog"
 	"a2a-server/internal/httpd"
@@ -201,7 +201,7 @@ func (s sender) Send(ctx context.Context, c api.Caller, m web.Message) (task, an
 func message(task, context, text string) *sdk.Message {
 	return &sdk.Message{
 		ID: uuid.NewString(), Role: sdk.MessageRoleUser, TaskID: sdk.TaskID(task), ContextID: context, Parts: sdk.ContentParts{sdk.NewTextPart(text)},
-		Metadata: map[string]any{dialect.RemarkKey: true},
+		Metadata: map[string]any{approval.RemarkKey: true},
 	}
 }
 

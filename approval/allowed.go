@@ -1,11 +1,15 @@
 package approval
 
-import "slices"
+import (
+	"slices"
 
-// AskConfirm is the AskKind of an approval that a running tool asks for. The arguments of its
+	"a2a-server/tool"
+)
+
+// askConfirm is the AskKind of an approval that a running tool asks for. The arguments of its
 // call are in use already, so that they cannot be edited. A tool that asks with a schema takes an
 // edit of the arguments in its payload: the edit fits the schema, and only the tool reads it.
-const AskConfirm = "confirm"
+const askConfirm = string(tool.AskConfirm)
 
 // AllowedDecisions returns the decisions that an approval of kind k with terms t accepts, in
 // the order in which they are offered. A question of a running tool accepts fewer: see

@@ -114,27 +114,10 @@ type Terms struct {
 	Grants *GrantTerms `json:"grants,omitempty" yaml:"grants" as:"grants" form:"{scopes: [task, context, time], max: 8h, uses: 50, vary: [/subject]}" doc:"What an approve may allow later calls: those of its task, its context or any of the requester, for max (24h) and uses, that differ in vary at most. Default: nothing."`
 }
 
-// An exclusion is a demand of [Terms] that is on or off: it excludes deciders, or a way to decide.
-type exclusion struct {
-	on    *bool
-	words string // after "decisions", in [Terms.Words]
-}
-
-// exclusions returns the exclusions of t, in the order of their words.
-func (t *Terms) exclusions() []exclusion {
-	return []exclusion{
-		{&t.Human, "not a program"},
-		{&t.FourEyes, "not the requester, nor parties that act for it"},
-		{&t.Elsewhere, "not the A2A client"},
-		{&t.NoText, "not by text"},
-	}
-}
-
-// AddExclusions adds the exclusions of u to those of t.
+// AddExclusions adds the exclusions of u, of deciders and of ways to decide, to those of t.
 func (t *Terms) AddExclusions(u Terms) {
-	for i, e := range u.exclusions() {
-		*t.exclusions()[i].on = *t.exclusions()[i].on || *e.on
-	}
+	t.Human, t.FourEyes = t.Human || u.Human, t.FourEyes || u.FourEyes
+	t.Elsewhere, t.NoText = t.Elsewhere || u.Elsewhere, t.NoText || u.NoText
 }
 
 // Version is the V of an [Approval], an [Audit] and a [Grant].

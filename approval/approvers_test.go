@@ -119,7 +119,7 @@ func TestTermsWhen(t *testing.T) {
 		return payment(t, `{}`, Gate{Tool: "pay", Terms: Terms{Approvers: &Approvers{Roles: []string{"finance"}, When: when}, Grants: &GrantTerms{Scopes: GrantScopes()}}}).Terms
 	}
 	key := func(when string) string {
-		k, err := GrantKey(&GrantedCall{Tool: "pay", Verdict: &Verdict{Action: ActionAsk, Terms: terms(when)}})
+		k, err := (&Verdict{Action: ActionAsk, Terms: terms(when)}).GrantKey(&Approval{Tool: "pay"}, nil, nil)
 		if err != nil || k == "" {
 			t.Fatalf("GrantKey() = %q, %v", k, err)
 		}

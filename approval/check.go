@@ -110,7 +110,7 @@ func (a *Approval) check(ans Decision, d Decider, now time.Time) *Error {
 	if err := a.checkContent(ans); err != nil {
 		return err
 	}
-	if ans.Type == Edit && ans.Grant == nil && a.AskKind != AskConfirm { // which edits no arguments of the call
+	if ans.Type == Edit && ans.Grant == nil && a.AskKind != askConfirm { // which edits no arguments of the call
 		return a.checkApprovers(d, "the edited call", ans.Args)
 	}
 	return a.checkGrant(ans, d)
@@ -166,7 +166,7 @@ func doubtful(a *Approval, by auth.Principal) *Error {
 // the same words, which tell nothing of masked arguments.
 func (a *Approval) checkApprovers(d Decider, what string, args json.RawMessage) *Error {
 	now := Terms{Approvers: a.Approvers(), Needs: a.Needs()}
-	if now.Includes(d.By, a.facts(args)) {
+	if now.includes(d.By, a.facts(args)) {
 		return nil
 	}
 	who := "its approvers"
@@ -211,7 +211,7 @@ func (a *Approval) mayDecide(by auth.Principal) bool {
 // Decisions returns the decisions that a takes, in the order in which they are offered.
 func (a *Approval) Decisions() []DecisionType {
 	decisions := AllowedDecisions(a.Kind, a.Terms)
-	if a.AskKind == AskConfirm && (len(a.Schema) == 0 || len(a.Terms.Needs) > 0 || a.Terms.FourEyes) { // others would not see the edit
+	if a.AskKind == askConfirm && (len(a.Schema) == 0 || len(a.Terms.Needs) > 0 || a.Terms.FourEyes) { // others would not see the edit
 		decisions = slices.DeleteFunc(decisions, func(v DecisionType) bool { return v == Edit })
 	}
 	return decisions
@@ -237,7 +237,7 @@ func (a *Approval) Replaced() json.RawMessage {
 	var shown struct {
 		Arguments json.RawMessage `json:"arguments"`
 	}
-	if a.AskKind != AskConfirm || len(a.Schema) == 0 || json.Unmarshal(a.Payload, &shown) != nil {
+	if a.AskKind != askConfirm || len(a.Schema) == 0 || json.Unmarshal(a.Payload, &shown) != nil {
 		return nil
 	}
 	return shown.Arguments
@@ -248,7 +248,7 @@ func (a *Approval) checkDecision(v DecisionType) *Error {
 	if slices.Contains(decisions, v) {
 		return nil
 	}
-	next := "answer with one of: " + joinDecisions(decisions, ", ")
+	next := "answer with one of: " + join(decisions, ", ")
 	if !v.known() {
 		return Malformed(a.ID, next, Violation{Field: "decision", Description: fmt.Sprintf("%s is not a decision", quote(string(v)))})
 	}
@@ -285,7 +285,7 @@ func (a *Approval) checkContent(ans Decision) *Error {
 		case len(f.raw) == 0:
 		case f.decision == Edit:
 			_, err := strictjson.DecodeObject(f.raw)
-			if err == nil && a.AskKind == AskConfirm {
+			if err == nil && a.AskKind == askConfirm {
 				err = a.checkResponse(f.raw)
 			}
 			wrong = append(wrong, violations(f.name, err)...)
@@ -371,7 +371,7 @@ func (a *Approval) checkGrant(ans Decision, d Decider) *Error {
 		return barred(a, BarredDelegated, "only a person makes grants, directly; approve it without a grant")
 	case !a.Grantable():
 		return NotAllowed(a, fmt.Sprintf("its gate (%s) allows no grants for this call; approve it without a grant", quote(a.Terms.Gate)))
-	case !a.Terms.Includes(d.By, a.facts(a.Args)): // whom the escalation of this question has added
+	case !a.Terms.includes(d.By, a.facts(a.Args)): // whom the escalation of this question has added
 		return barred(a, BarredApprovers, fmt.Sprintf("its gate (%s) names others for grants; approve it without a grant", quote(a.Terms.Gate)))
 	}
 	terms := a.Terms.Grants
@@ -381,7 +381,7 @@ func (a *Approval) checkGrant(ans Decision, d Decider) *Error {
 	}
 	switch {
 	case !slices.Contains(terms.Scopes, g.Scope):
-		return wrong("grant.scope", fmt.Sprintf("%s is not among the scopes that the gate allows: %s", quote(string(g.Scope)), joinScopes(terms.Scopes)))
+		return wrong("grant.scope", fmt.Sprintf("%s is not among the scopes that the gate allows: %s", quote(string(g.Scope)), join(terms.Scopes, ", ")))
 	case g.For < 0 || g.For > terms.Longest() || g.For > 0 && g.For < time.Second:
 		return wrong("grant.seconds", fmt.Sprintf("a grant is for 1s to %s", Span(terms.Longest())))
 	case g.Uses < 0 || g.Uses > most:

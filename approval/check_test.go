@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"a2a-server/auth"
 )
@@ -56,7 +55,7 @@ func TestCheck(t *testing.T) {
 		{name: "null as the payload that nobody reads", answer: Decision{Type: Approve, Payload: json.RawMessage(`null`)}, by: alice(), reason: ReasonMalformed},
 		{name: "payload of a rejection that nobody reads", answer: Decision{Type: Reject, Payload: json.RawMessage(`{"to":"y"}`)}, by: alice(), reason: ReasonMalformed,
 			words: []string{"payload"}},
-		{name: "payload of a running call that asked with none", edits: []func(*Approval){askKind(AskConfirm)}, answer: Decision{Type: Approve, Payload: json.RawMessage(`1`)}, by: alice(), reason: ReasonMalformed,
+		{name: "payload of a running call that asked with none", edits: []func(*Approval){askKind(askConfirm)}, answer: Decision{Type: Approve, Payload: json.RawMessage(`1`)}, by: alice(), reason: ReasonMalformed,
 			words: []string{"leave it out"}},
 		{name: "payload of an answer to a question that has none", edits: []func(*Approval){kind(KindQuestion)}, answer: Decision{Type: Respond, Response: json.RawMessage(`1`), Payload: json.RawMessage(`1`)},
 			by: alice(), reason: ReasonMalformed},
@@ -83,7 +82,7 @@ func TestCheck(t *testing.T) {
 			words: []string{"cannot be approved", "respond, reject, cancel"}},
 		{name: "verb that the rule leaves out", edits: []func(*Approval){terms(Terms{Gate: "r", Allowed: []DecisionType{Approve, Reject}})},
 			answer: Decision{Type: Edit, Args: json.RawMessage(`{}`)}, by: alice(), reason: ReasonNotAllowed, words: []string{"approve, reject"}},
-		{name: "a running call is not edited", edits: []func(*Approval){askKind(AskConfirm)}, answer: Decision{Type: Edit, Args: json.RawMessage(`{}`)},
+		{name: "a running call is not edited", edits: []func(*Approval){askKind(askConfirm)}, answer: Decision{Type: Edit, Args: json.RawMessage(`{}`)},
 			by: alice(), reason: ReasonNotAllowed},
 		{name: "terms are those of the asking, not of today", edits: []func(*Approval){terms(Terms{Gate: "gone", FourEyes: true})},
 			answer: approve, by: alice(), via: ViaAPI, reason: ReasonNotAllowed, words: []string{`"gone"`}},
@@ -215,7 +214,7 @@ func TestAllowedDecisions(t *testing.T) {
 		{"call", nil, []DecisionType{Approve, Edit, Reject, Cancel}},
 		{"outcome", []func(*Approval){kind(KindOutcome)}, []DecisionType{Approve, Respond, Reject, Cancel}},
 		{"question", []func(*Approval){kind(KindQuestion)}, []DecisionType{Respond, Reject, Cancel}},
-		{"confirm", []func(*Approval){askKind(AskConfirm)}, []DecisionType{Approve, Reject, Cancel}},
+		{"confirm", []func(*Approval){askKind(askConfirm)}, []DecisionType{Approve, Reject, Cancel}},
 		{"narrowed", []func(*Approval){terms(Terms{Allowed: []DecisionType{Cancel, Edit, Respond}})}, []DecisionType{Edit, Cancel}},
 		{"narrowed to none", []func(*Approval){terms(Terms{Allowed: []DecisionType{}})}, []DecisionType{}},
 		{"no such kind", []func(*Approval){kind("")}, nil},
@@ -227,21 +226,6 @@ func TestAllowedDecisions(t *testing.T) {
 				t.Errorf("Verbs() (-want +got):\n%s", diff)
 			}
 		})
-	}
-}
-
-// Every reason says when it is given and what to do next.
-func TestCases(t *testing.T) {
-	t.Parallel()
-	var listed []Reason
-	for _, c := range Cases() {
-		listed = append(listed, c.Reason)
-		if !strings.HasSuffix(c.When, ".") || !strings.HasSuffix(c.Next, ".") {
-			t.Errorf("%s: when is %q and next is %q, want sentences", c.Reason, c.When, c.Next)
-		}
-	}
-	if diff := cmp.Diff(constants().Reasons, listed, cmpopts.SortSlices(func(a, b Reason) bool { return a < b })); diff != "" {
-		t.Errorf("Cases() (-want +got):\n%s", diff)
 	}
 }
 

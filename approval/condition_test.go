@@ -149,7 +149,7 @@ func gated(t tool.Tool) tool.Tool {
 	return t
 }
 
-// At most MaxConditions gates with conditions are about a tool.
+// At most maxConditions gates with conditions are about a tool.
 func TestTooManyConditions(t *testing.T) {
 	t.Parallel()
 	gates := func(n int, tool string) (all []Gate) {
@@ -162,9 +162,9 @@ func TestTooManyConditions(t *testing.T) {
 		gates []Gate
 		wrong bool
 	}{
-		"as many as there may be": {gates(MaxConditions, "pay"), false},
-		"of a tool":               {gates(MaxConditions+1, "pay"), true},
-		"of a pattern":            {gates(MaxConditions+1, "pay*"), true},
+		"as many as there may be": {gates(maxConditions, "pay"), false},
+		"of a tool":               {gates(maxConditions+1, "pay"), true},
+		"of a pattern":            {gates(maxConditions+1, "pay*"), true},
 		"of tools of their own":   {gates(500, "payN"), false},
 		"of patterns":             {gates(500, "payN_*"), false},
 	} {
@@ -174,14 +174,14 @@ func TestTooManyConditions(t *testing.T) {
 	}
 	// A tool that no name in the gates shows is known when it is called: what is not looked at fails.
 	name, all := "p", []Gate(nil)
-	for i := range MaxConditions + 1 {
+	for i := range maxConditions + 1 {
 		all = append(all, conditioned(Gate{Name: fmt.Sprint("g", i), Tool: fmt.Sprintf("p*-%d-*", i), Action: ActionDeny}, "args.a == 1"))
 		name += fmt.Sprintf("-%d-", i)
 	}
 	if _, err := NewPolicy(PolicyConfig{Gates: append(slices.Clip(all), Gate{Tool: name})}); err == nil {
 		t.Error("NewPolicy() with the name of that tool in another gate succeeds, want an error")
 	}
-	for n, want := range map[int]Action{MaxConditions: ActionAllow, MaxConditions + 1: ActionDeny} {
+	for n, want := range map[int]Action{maxConditions: ActionAllow, maxConditions + 1: ActionDeny} {
 		if v := newPolicy(t, PolicyConfig{Gates: all[:n]}).Judge(nil, &fakeTool{name: name}, map[string]any{"a": 2.0}); v.Action != want {
 			t.Errorf("Judge() with %d conditions = %s, want %s", n, v.Action, want)
 		}
@@ -223,7 +223,7 @@ func TestConditionsShareTheTime(t *testing.T) {
 		list[i] = "z"
 	}
 	var gates []Gate
-	for i := range MaxConditions {
+	for i := range maxConditions {
 		gates = append(gates, conditioned(Gate{Name: fmt.Sprint("g", i), Tool: "pay", Action: ActionDeny}, strings.TrimSuffix(strings.Repeat("'x' in args.list||", 80), "||")))
 	}
 	v := newPolicy(t, PolicyConfig{Gates: gates}).Judge(nil, &fakeTool{name: "pay"}, map[string]any{"list": list})

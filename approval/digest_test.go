@@ -105,8 +105,8 @@ func TestQuestionDigest(t *testing.T) {
 	if got := digest(func(a *Approval) { a.Hint, a.ID, a.Call = "May it?", "t.a7", "c4.4" }); got != plain {
 		t.Errorf("the digest of a gate's question is %s, want that of the call, %s", got, plain)
 	}
-	same := asks(KindCall, AskConfirm, "sure?", `{"n":1,"m":2}`, `{"type":"object"}`, 1)
-	other := asks(KindCall, AskConfirm, "sure?", `{ "m": 2, "n": 1.0 }`, `{"type": "object"}`, 1)
+	same := asks(KindCall, askConfirm, "sure?", `{"n":1,"m":2}`, `{"type":"object"}`, 1)
+	other := asks(KindCall, askConfirm, "sure?", `{ "m": 2, "n": 1.0 }`, `{"type": "object"}`, 1)
 	if digest(same) != digest(other, func(a *Approval) { a.ID, a.Ask, a.Call = "t.a7", "r", "c4.4" }) {
 		t.Error("equal questions of equal calls have two digests")
 	}
@@ -116,11 +116,11 @@ func TestQuestionDigest(t *testing.T) {
 		"the outcome":             again(KindOutcome, 1),
 		"the outcome of the next": again(KindOutcome, 2),
 		"a confirmation":          same,
-		"a confirmation, later":   asks(KindCall, AskConfirm, "sure?", `{"n":1,"m":2}`, `{"type":"object"}`, 2),
-		"with another hint":       asks(KindCall, AskConfirm, "really?", `{"n":1,"m":2}`, `{"type":"object"}`, 1),
-		"with another payload":    asks(KindCall, AskConfirm, "sure?", `{"n":1,"m":3}`, `{"type":"object"}`, 1),
-		"without a payload":       asks(KindCall, AskConfirm, "sure?", ``, `{"type":"object"}`, 1),
-		"without a schema":        asks(KindCall, AskConfirm, "sure?", `{"n":1,"m":2}`, ``, 1),
+		"a confirmation, later":   asks(KindCall, askConfirm, "sure?", `{"n":1,"m":2}`, `{"type":"object"}`, 2),
+		"with another hint":       asks(KindCall, askConfirm, "really?", `{"n":1,"m":2}`, `{"type":"object"}`, 1),
+		"with another payload":    asks(KindCall, askConfirm, "sure?", `{"n":1,"m":3}`, `{"type":"object"}`, 1),
+		"without a payload":       asks(KindCall, askConfirm, "sure?", ``, `{"type":"object"}`, 1),
+		"without a schema":        asks(KindCall, askConfirm, "sure?", `{"n":1,"m":2}`, ``, 1),
 		"an outcome elsewhere":    asks(KindOutcome, "outcome", "sure?", `{"n":1,"m":2}`, `{"type":"object"}`, 1),
 		"a question":              asks(KindQuestion, "question", "sure?", ``, ``, 1),
 		"a form":                  asks(KindQuestion, "form", "sure?", ``, ``, 1),
@@ -131,7 +131,7 @@ func TestQuestionDigest(t *testing.T) {
 		}
 		seen[got] = name
 	}
-	if _, err := pending("t.a1", asks(KindCall, AskConfirm, "", `{"n":1,"n":2}`, ``, 1)).QuestionDigest("a", "t", "d", args); err == nil {
+	if _, err := pending("t.a1", asks(KindCall, askConfirm, "", `{"n":1,"n":2}`, ``, 1)).QuestionDigest("a", "t", "d", args); err == nil {
 		t.Error("the digest of a payload that is read in two ways = nil, want an error")
 	}
 }
@@ -139,7 +139,7 @@ func TestQuestionDigest(t *testing.T) {
 // An approval is bound as long as its digest is that of what it shows.
 func TestIsBound(t *testing.T) {
 	t.Parallel()
-	a := pending("t.a1", askKind(AskConfirm), func(a *Approval) { a.Ask, a.Payload = "q", json.RawMessage(`{"n":1}`) })
+	a := pending("t.a1", askKind(askConfirm), func(a *Approval) { a.Ask, a.Payload = "q", json.RawMessage(`{"n":1}`) })
 	if a.IsBound() {
 		t.Error("a digest that nothing has is bound")
 	}

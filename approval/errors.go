@@ -24,37 +24,18 @@ const (
 	ReasonDecided    Reason = "APPROVAL_DECIDED"     // decided already, in just this way
 )
 
-// A Case describes a [Reason]: its occasion, and the next step.
-type Case struct {
-	Reason     Reason
-	When, Next string // sentences in Markdown
-}
-
-// Cases returns every reason. docs/errors.md is generated from it.
-func Cases() []Case {
-	return []Case{
-		{ReasonUnknown, "No approval of this task has that id.", "Answer an approval in `pending`."},
-		{ReasonMalformed, "A known shape is wrong or contradictory, the tool takes no payload, arguments do not fit its schema, a name fits several calls, or an approval is decided in two ways.", "Correct the `fieldViolations`."},
-		{ReasonNotAllowed, "This decision, person or way is not allowed.", "Use a decision in `allowed`, or have a permitted person decide; the message has the gate."},
-		{ReasonConflict, "It was decided differently; see `by`, `at` and `verb`.", "Nothing: that is final. Read the task's result."},
-		{ReasonDecided, "It was decided this way, and its task has ended.", "Nothing. Read the task's result."},
-		{ReasonExpired, "Its `deadline` has passed.", "If still wanted, ask again in a new message."},
-		{ReasonChanged, "The approval has changed since it was shown.", "Read the task, review the approval (or its `successor`) again, and decide with the given `digest`."},
-	}
-}
-
 // The keys of [Error.Metadata].
 const (
-	MetaApproval  = "approval"  // id
-	MetaState     = "state"     // of the approval
-	MetaDecision  = "verb"      // of its resolution
-	MetaBy        = "by"        // subject of the decider
-	MetaAt        = "at"        // when, RFC 3339
-	MetaDigest    = "digest"    // that an answer has to name now
-	MetaSuccessor = "successor" // id of the approval to answer instead
-	MetaAllowed   = "allowed"   // decisions, separated by commas
-	MetaPending   = "pending"   // ids, separated by commas
-	MetaDeadline  = "deadline"  // RFC 3339
+	metaApproval  = "approval"  // id
+	metaState     = "state"     // of the approval
+	metaDecision  = "verb"      // of its resolution
+	metaBy        = "by"        // subject of the decider
+	metaAt        = "at"        // when, RFC 3339
+	metaDigest    = "digest"    // that an answer has to name now
+	metaSuccessor = "successor" // id of the approval to answer instead
+	metaAllowed   = "allowed"   // decisions, separated by commas
+	metaPending   = "pending"   // ids, separated by commas
+	metaDeadline  = "deadline"  // RFC 3339
 )
 
 // Violation is a mistake in a field of an answer.
@@ -71,7 +52,7 @@ type Error struct {
 	Message    string
 	Violations []Violation       // of ReasonUnknown and ReasonMalformed
 	Next       string            // of ReasonMalformed: the valid answer
-	Metadata   map[string]string // see the Meta constants
+	Metadata   map[string]string // see the meta constants
 	// Barred is the reason why the sender may not answer at all, a Barred constant; "": the
 	// answer is wrong. It is for logs.
 	Barred string
@@ -119,7 +100,7 @@ func Unknown(id string, pending []*Approval) *Error {
 		ID:         id,
 		Message:    fmt.Sprintf("%s names no approval of this task; %s", quote(id), answerPending(ids)),
 		Violations: []Violation{{Field: "id", Description: "names no approval of this task"}},
-		Metadata:   meta(MetaPending, strings.Join(ids, ",")),
+		Metadata:   meta(metaPending, strings.Join(ids, ",")),
 	}
 }
 
@@ -136,7 +117,7 @@ func Malformed(id, next string, violations ...Violation) *Error {
 		Message:    fmt.Sprintf("the answer to %s is not valid: %s; %s", quote(id), strings.Join(what, "; "), next),
 		Violations: violations,
 		Next:       next,
-		Metadata:   meta(MetaApproval, id),
+		Metadata:   meta(metaApproval, id),
 	}
 }
 
@@ -148,7 +129,7 @@ func refused(reason Reason, a *Approval, metadata map[string]string, format stri
 // NotAllowed returns the error for an answer that a does not allow. why names the gate and the
 // alternative.
 func NotAllowed(a *Approval, why string) *Error {
-	return refused(ReasonNotAllowed, a, meta(MetaApproval, a.ID, MetaAllowed, joinDecisions(a.Decisions(), ",")), "cannot be answered like this: %s", why)
+	return refused(ReasonNotAllowed, a, meta(metaApproval, a.ID, metaAllowed, join(a.Decisions(), ",")), "cannot be answered like this: %s", why)
 }
 
 // barred says that the sender may not answer a at all.
@@ -173,7 +154,7 @@ func Decided(a *Approval) *Error {
 func tooLate(a *Approval) *Error {
 	when, m := "", endMeta(a)
 	if a.Deadline != nil {
-		when, m[MetaDeadline] = " at "+stamp(*a.Deadline), stamp(*a.Deadline)
+		when, m[metaDeadline] = " at "+stamp(*a.Deadline), stamp(*a.Deadline)
 	}
 	return refused(ReasonExpired, a, m, "expired%s before it was answered; if the call is still wanted, ask for it again", when)
 }
@@ -183,10 +164,10 @@ func tooLate(a *Approval) *Error {
 // metadata.
 func Changed(a, successor *Approval) *Error {
 	if successor == nil {
-		return refused(ReasonChanged, a, meta(MetaApproval, a.ID, MetaState, string(a.State), MetaDigest, a.Digest),
+		return refused(ReasonChanged, a, meta(metaApproval, a.ID, metaState, string(a.State), metaDigest, a.Digest),
 			"is not what you were shown: its digest is %s; read the task, look again, and answer with that digest", a.Digest)
 	}
-	return refused(ReasonChanged, a, meta(MetaApproval, a.ID, MetaState, string(a.State), MetaSuccessor, successor.ID, MetaDigest, successor.Digest),
+	return refused(ReasonChanged, a, meta(metaApproval, a.ID, metaState, string(a.State), metaSuccessor, successor.ID, metaDigest, successor.Digest),
 		"was replaced by %s, because its question or its terms have changed; look at that one and answer it", successor.ID)
 }
 
@@ -229,9 +210,9 @@ func ended(a *Approval) string {
 }
 
 func endMeta(a *Approval) map[string]string {
-	m := meta(MetaApproval, a.ID, MetaState, string(a.State))
+	m := meta(metaApproval, a.ID, metaState, string(a.State))
 	if r := a.Resolution; r != nil {
-		maps.Copy(m, meta(MetaDecision, string(r.Decision), MetaBy, r.By.Subject, MetaAt, stamp(r.At)))
+		maps.Copy(m, meta(metaDecision, string(r.Decision), metaBy, r.By.Subject, metaAt, stamp(r.At)))
 	}
 	return m
 }
@@ -257,10 +238,10 @@ func pendingIDs(approvals []*Approval) []string {
 	return ids
 }
 
-func joinDecisions(verbs []DecisionType, sep string) string {
-	names := make([]string, len(verbs))
-	for i, v := range verbs {
-		names[i] = string(v)
+func join[T ~string](words []T, sep string) string {
+	names := make([]string, len(words))
+	for i, w := range words {
+		names[i] = string(w)
 	}
 	return strings.Join(names, sep)
 }

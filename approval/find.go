@@ -147,7 +147,7 @@ func replaced(name string, a *Approval, approvals []*Approval) *Error {
 	ids := pendingIDs(approvals)
 	e.Message = fmt.Sprintf("approval %s was replaced by %s, because its question or its terms have changed, so that %s names neither; look again, and %s",
 		a.ID, newest.ID, quote(name), answerPending(ids))
-	maps.Copy(e.Metadata, meta(MetaPending, strings.Join(ids, ",")))
+	maps.Copy(e.Metadata, meta(metaPending, strings.Join(ids, ",")))
 	return e
 }
 

@@ -27,7 +27,7 @@ func TestMatchByCall(t *testing.T) {
 		{name: "by the id of the call", answers: []Decision{yes("c1.2")}, approvals: two, want: []string{"t.a2"}},
 		{name: "by the alias", answers: []Decision{no("y"), yes("x")}, approvals: two, want: []string{"t.a2", "t.a1"}},
 		{name: "by the id of the approval", answers: []Decision{yes("t.a2")}, approvals: two, want: []string{"t.a2"}},
-		{name: "what a running call asks", answers: []Decision{yes("c1.1")}, approvals: []*Approval{pending("t.a1", c1, askKind(AskConfirm))}, want: []string{"t.a1"}},
+		{name: "what a running call asks", answers: []Decision{yes("c1.1")}, approvals: []*Approval{pending("t.a1", c1, askKind(askConfirm))}, want: []string{"t.a1"}},
 		{name: "beside what the tool wants to know", answers: []Decision{yes("c1.1")},
 			approvals: []*Approval{pending("t.a1", c1), pending("t.a2", c1, question)}, want: []string{"t.a1"}},
 		{name: "by all that it is called, once", answers: []Decision{yes("c1.1"), yes("x"), yes("t.a1")}, approvals: two, want: []string{"t.a1"}},
@@ -76,17 +76,17 @@ func TestMatchByCall(t *testing.T) {
 		{name: "expired", answers: []Decision{yes("c1.1")}, approvals: []*Approval{pending("t.a1", c1, endedAs(Expired, Resolution{}))}, reason: ReasonExpired},
 		{name: "canceled", answers: []Decision{yes("c1.1")}, approvals: []*Approval{pending("t.a1", c1, endedAs(Canceled, Resolution{}))}, reason: ReasonConflict},
 		{name: "approved, and it asks while it runs", answers: []Decision{yes("c1.1")},
-			approvals: []*Approval{pending("t.a1", c1, approved), pending("t.a2", c1, askKind(AskConfirm))}, want: []string{"=t.a1"}},
+			approvals: []*Approval{pending("t.a1", c1, approved), pending("t.a2", c1, askKind(askConfirm))}, want: []string{"=t.a1"}},
 		{name: "approved, and it asks while it runs: rejected", answers: []Decision{no("c1.1")},
-			approvals: []*Approval{pending("t.a1", c1, approved), pending("t.a2", c1, askKind(AskConfirm))}, reason: ReasonConflict},
+			approvals: []*Approval{pending("t.a1", c1, approved), pending("t.a2", c1, askKind(askConfirm))}, reason: ReasonConflict},
 		{name: "approved and then rejected: the first again", answers: []Decision{yes("c1.1")},
-			approvals: []*Approval{pending("t.a1", c1, approved), pending("t.a2", c1, askKind(AskConfirm), rejected)}, want: []string{"=t.a1"}},
+			approvals: []*Approval{pending("t.a1", c1, approved), pending("t.a2", c1, askKind(askConfirm), rejected)}, want: []string{"=t.a1"}},
 		{name: "approved and then rejected: the second again", answers: []Decision{no("c1.1")},
-			approvals: []*Approval{pending("t.a1", c1, approved), pending("t.a2", c1, askKind(AskConfirm), rejected)}, want: []string{"=t.a2"}},
+			approvals: []*Approval{pending("t.a1", c1, approved), pending("t.a2", c1, askKind(askConfirm), rejected)}, want: []string{"=t.a2"}},
 		{name: "approved and then rejected: both again", answers: []Decision{yes("c1.1"), no("x")},
-			approvals: []*Approval{pending("t.a1", c1, approved), pending("t.a2", c1, askKind(AskConfirm), rejected)}, reason: ReasonMalformed, words: []string{"twice"}},
+			approvals: []*Approval{pending("t.a1", c1, approved), pending("t.a2", c1, askKind(askConfirm), rejected)}, reason: ReasonMalformed, words: []string{"twice"}},
 		{name: "two questions at once", answers: []Decision{yes("c1.1")},
-			approvals: []*Approval{pending("t.a1", c1, askKind(AskConfirm)), pending("t.a2", c1, askKind(AskConfirm))}, reason: ReasonMalformed, words: []string{"t.a1, t.a2"}},
+			approvals: []*Approval{pending("t.a1", c1, askKind(askConfirm)), pending("t.a2", c1, askKind(askConfirm))}, reason: ReasonMalformed, words: []string{"t.a1, t.a2"}},
 
 		// What was shown under the name was replaced.
 		{name: "replaced", answers: []Decision{yes("c1.1")},
@@ -156,7 +156,7 @@ func TestReplacedNamesTheSuccessor(t *testing.T) {
 	t.Parallel()
 	approvals := []*Approval{pending("t.a1", call("c", ""), endedAs(Superseded, Resolution{})), pending("t.a2", call("c", ""), replaces("t.a1"))}
 	_, err := Find(Decision{ID: "c", ByCall: true}, approvals)
-	want := map[string]string{MetaApproval: "t.a1", MetaState: "superseded", MetaSuccessor: "t.a2", MetaDigest: "d1", MetaPending: "t.a2"}
+	want := map[string]string{metaApproval: "t.a1", metaState: "superseded", metaSuccessor: "t.a2", metaDigest: "d1", metaPending: "t.a2"}
 	if diff := cmp.Diff(want, err.Metadata); diff != "" {
 		t.Errorf("metadata (-want +got):\n%s", diff)
 	}

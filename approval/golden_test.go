@@ -69,7 +69,7 @@ func fullApproval() Approval {
 		V: Version, ID: "task-1.a2", Kind: KindCall, State: Edited, Task: "task-1", Context: "ctx-1", Call: "c1.2", Alias: "adk-7",
 		Agent: "bank", Tool: "transfer", Definition: "def0", Args: json.RawMessage(`{"to":"bob","amount":100}`), Digest: "d1",
 		About: &About{Description: "Sends money.", Declared: []string{"destructive"}, Claimed: []string{"open world"}},
-		Hint:  "Send 100 to bob?", Notes: "It may have run.", Payload: json.RawMessage(`{"fee":1}`), TakesPayload: true, Ask: "fee", AskKind: AskConfirm, Held: true,
+		Hint:  "Send 100 to bob?", Notes: "It may have run.", Payload: json.RawMessage(`{"fee":1}`), TakesPayload: true, Ask: "fee", AskKind: askConfirm, Held: true,
 		Schema: json.RawMessage(`{"type":"object"}`), Attempt: 2, Kept: true, Waits: WaitsAuth, Later: true, Code: "k7m2qzxd", WrongCodes: 1,
 		Terms: Terms{
 			Gate: "big", Expires: time.Hour, OnExpiry: ExpiryKeeps, Allowed: []DecisionType{Approve, Edit, Reject},
@@ -198,7 +198,7 @@ func TestElsewhere(t *testing.T) {
 		{"rule", terms(Terms{Elsewhere: true}), true},
 		{"four eyes", terms(Terms{FourEyes: true}), true},
 		{"auth", askKind("auth"), true},
-		{"confirm", askKind(AskConfirm), false},
+		{"confirm", askKind(askConfirm), false},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {

@@ -31,7 +31,7 @@ func GrantScopes() []GrantScope { return []GrantScope{GrantTask, GrantContext, G
 
 // The bounds of [GrantTerms].
 const (
-	DefaultGrantTime = 24 * time.Hour
+	defaultGrantTime = 24 * time.Hour
 	MaxGrantTime     = 30 * 24 * time.Hour
 	MaxGrantUses     = 1_000_000
 )
@@ -40,7 +40,7 @@ const (
 // differ in nothing but Vary. A gate without GrantTerms allows no grant.
 type GrantTerms struct {
 	Scopes []GrantScope `json:"scopes" yaml:"scopes" required:"yes" oneof:"a scope of grants: task, context, time"`
-	// Max is the time of a grant; 0: DefaultGrantTime.
+	// Max is the time of a grant; 0: defaultGrantTime.
 	Max time.Duration `json:"max,omitempty" yaml:"max" min:"1m"`
 	// Uses is how often a grant may be used; 0: any number.
 	Uses int `json:"uses,omitempty" yaml:"uses" min:"1" max:"1000000"`
@@ -54,11 +54,11 @@ func (t *GrantTerms) Longest() time.Duration {
 	if t.Max > 0 {
 		return t.Max
 	}
-	return DefaultGrantTime
+	return defaultGrantTime
 }
 
-// Check returns the mistake in t, if there is one.
-func (t *GrantTerms) Check() error {
+// check returns the mistake in t, if there is one.
+func (t *GrantTerms) check() error {
 	switch {
 	case len(t.Scopes) == 0:
 		return errors.New("grants without scopes: list task, context or time")
@@ -143,7 +143,7 @@ type Grant struct {
 	Scope   GrantScope `json:"scope"`
 	Task    string     `json:"task"` // in which it was made
 	Context string     `json:"context,omitempty"`
-	// Key is that of the calls that it lets start, see [GrantKey] and [ExactGrantKey].
+	// Key is that of the calls that it lets start, see [Verdict.GrantKey] and [ExactGrantKey].
 	Key string `json:"key"`
 	// Store is the incarnation of the store in which it was made: in a restored backup, where it
 	// may have been revoked since, it is void.
@@ -229,58 +229,26 @@ func (g *Grant) String() string {
 	return said
 }
 
-func joinScopes(scopes []GrantScope) string {
-	var names []string
-	for _, s := range scopes {
-		names = append(names, string(s))
-	}
-	return strings.Join(names, ", ")
-}
-
-// GrantedCall is what a [Grant] is bound to.
-type GrantedCall struct {
-	Requester  auth.Principal
-	Agent      string
-	Tool       string
-	Definition string // digest of the tool's definition
-	Verdict    *Verdict
-	Args       map[string]any // from a strict decode
-	Restored   []string       // as for [Digest]
-}
-
-// Bars returns why a grant of this maker, as they are now, does not cover c: they may not approve c, whose
-// arguments may differ from those of the approved call. "": it covers c.
-func (c *GrantedCall) Bars(by auth.Principal) string {
-	args, err := strictjson.Canonical(c.Args)
-	if err != nil {
-		return "the arguments cannot be read"
-	}
-	a := &Approval{Kind: KindCall, State: Pending, Requester: c.Requester, Agent: c.Agent, Tool: c.Tool, Args: args, Terms: c.Verdict.Terms}
-	if err := a.checkPerson(Decider{By: by, Via: ViaAPI}); err != nil {
-		return BarredText(err.Barred)
-	}
-	return ""
-}
-
-// GrantKey returns the key of the grants that cover a call: the lower-case hex SHA-256 of the
-// canonical JSON of everything that has to be the same. It is "" if no grant may cover the call.
-func GrantKey(c *GrantedCall) (string, error) {
-	if c.Verdict.Action != ActionAsk || c.Verdict.Terms.Grants == nil {
+// GrantKey returns the key of the grants that cover the call of a, about which v is the verdict: the
+// lower-case hex SHA-256 of the canonical JSON of everything that has to be the same. It is "" if no grant
+// may cover the call. args are from a strict decode, and restored is as for [Digest].
+func (v *Verdict) GrantKey(a *Approval, args map[string]any, restored []string) (string, error) {
+	if v.Action != ActionAsk || v.Terms.Grants == nil {
 		return "", nil
 	}
-	terms, err := json.Marshal(c.Verdict.Terms)
+	terms, err := json.Marshal(v.Terms)
 	if err != nil {
-		return "", fmt.Errorf("grants of the tool %q: %w", c.Tool, err)
+		return "", fmt.Errorf("grants of the tool %q: %w", a.Tool, err)
 	}
-	by := c.Requester
+	by := a.Requester
 	text, err := strictjson.Canonical(map[string]any{
 		"v": 1, "tenant": by.Tenant, "subject": by.Subject, "kind": string(by.Kind), "chain": slices.Sorted(slices.Values(by.Chain)),
 		"roles": slices.Sorted(slices.Values(by.Roles)),
-		"agent": c.Agent, "tool": c.Tool, "definition": c.Definition, "terms": string(terms), "gates": append([]string{}, c.Verdict.Asks...), "own": c.Verdict.Own,
-		"args": without(c.Args, c.Verdict.Terms.Grants.Vary, varied), "restored": append([]string{}, c.Restored...),
+		"agent": a.Agent, "tool": a.Tool, "definition": a.Definition, "terms": string(terms), "gates": append([]string{}, v.asks...), "own": v.own,
+		"args": without(args, v.Terms.Grants.Vary, varied), "restored": append([]string{}, restored...),
 	})
 	if err != nil {
-		return "", fmt.Errorf("grants of the tool %q: %w", c.Tool, err)
+		return "", fmt.Errorf("grants of the tool %q: %w", a.Tool, err)
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:]), nil

@@ -38,7 +38,7 @@ func TestGrantKeyOfAToolThatAsks(t *testing.T) {
 		t.Helper()
 		args := map[string]any{"to": "bob", "subject": subject}
 		v := p.Judge(nil, mail, args)
-		key, err := GrantKey(&GrantedCall{Requester: alice(), Tool: "mail", Verdict: &v, Args: args})
+		key, err := v.GrantKey(&Approval{Requester: alice(), Tool: "mail"}, args, nil)
 		if err != nil || key == "" {
 			t.Fatalf("GrantKey() = %q, %v", key, err)
 		}

@@ -114,7 +114,7 @@ func (a *Approval) Question() string {
 	if a.Hint != "" || a.Kind != KindCall {
 		return a.Words()
 	}
-	return strings.TrimSpace(a.Notes + " " + mayRun(a.Tool, a.MaskedArgs()))
+	return strings.TrimSpace(a.Notes + " " + mayRun(a.Tool, a.maskedArguments()))
 }
 
 // Summary is [Approval.Question] without the arguments that it lists.

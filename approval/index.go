@@ -17,26 +17,24 @@ type index struct {
 
 // pattern is a tool of a gate with a *. The index has it under its text before the first *.
 type pattern struct {
-	texts []string // between the *s
-	gate  *gate
+	text string
+	gate *gate
 }
-
-func newIndex() index { return index{exact: map[string][]*gate{}, patterns: map[string][]pattern{}} }
 
 // add adds a gate for the tools that it names. Gates are added in their order.
 func (x *index) add(g *gate, tools []string) {
 	for i, name := range tools {
-		if slices.Contains(tools[:i], name) {
+		first, _, wild := strings.Cut(name, "*")
+		switch {
+		case slices.Contains(tools[:i], name):
 			continue
-		}
-		texts := strings.Split(name, "*")
-		if len(texts) == 1 {
+		case !wild:
 			x.exact[name] = append(x.exact[name], g)
 			continue
 		}
-		x.patterns[texts[0]] = append(x.patterns[texts[0]], pattern{texts, g})
-		if at, found := slices.BinarySearch(x.lengths, len(texts[0])); !found {
-			x.lengths = slices.Insert(x.lengths, at, len(texts[0]))
+		x.patterns[first] = append(x.patterns[first], pattern{name, g})
+		if at, found := slices.BinarySearch(x.lengths, len(first)); !found {
+			x.lengths = slices.Insert(x.lengths, at, len(first))
 		}
 	}
 }
@@ -50,7 +48,7 @@ func (x *index) of(name string) (exact, others []*gate) {
 			break
 		}
 		for _, p := range x.patterns[name[:n]] {
-			if matches(p.texts, name) && !slices.Contains(exact, p.gate) {
+			if matches(p.text, name) && !slices.Contains(exact, p.gate) {
 				others = append(others, p.gate)
 			}
 		}
@@ -59,26 +57,30 @@ func (x *index) of(name string) (exact, others []*gate) {
 	return exact, slices.Compact(others) // two patterns of a gate may match
 }
 
-// Conditions returns how many gates with a Condition are about the tool of this name. Beyond
-// [MaxConditions] the others count as failed: they deny or ask.
-func (p *Policy) Conditions(name string) int {
+// Crowded returns an error if more than [maxConditions] gates with a Condition are about the tool of this
+// name: those beyond count as failed, and deny or ask.
+func (p *Policy) Crowded(tool string) error {
 	if p == nil {
-		return 0
+		return nil
 	}
-	exact, others := p.conditions.of(name)
-	return len(exact) + len(others)
-}
-
-// Crowded says that n gates with conditions are too many for a tool.
-func Crowded(n int, tool string) string {
-	return fmt.Sprintf("%d gates with when are about the tool %s; at most %d may be: join conditions with ||, or name fewer tools", n, quote(tool), MaxConditions)
+	exact, others := p.index.of(tool)
+	n := 0
+	for _, g := range slices.Concat(exact, others) {
+		if g.Condition != nil {
+			n++
+		}
+	}
+	if n > maxConditions {
+		return fmt.Errorf("%d gates with when are about the tool %s; at most %d may be: join conditions with ||, or name fewer tools", n, quote(tool), maxConditions)
+	}
+	return nil
 }
 
 // crowded returns the tools that too many gates with conditions are about, as far as they are
 // known by the names in gates. A pattern stands for the shortest name that it matches.
 func (p *Policy) crowded() (problems []error) {
 	conditional := slices.DeleteFunc(slices.Clone(p.gates), func(g Gate) bool { return g.Condition == nil })
-	if len(conditional) <= MaxConditions {
+	if len(conditional) <= maxConditions {
 		return nil
 	}
 	seen := map[string]bool{}
@@ -89,8 +91,8 @@ func (p *Policy) crowded() (problems []error) {
 				continue
 			}
 			seen[name] = true
-			if n := p.Conditions(name); n > MaxConditions {
-				problems = append(problems, fmt.Errorf("gate %s: %s", quote(p.gates[i].Named()), Crowded(n, name)))
+			if err := p.Crowded(name); err != nil {
+				problems = append(problems, fmt.Errorf("gate %s: %w", quote(p.gates[i].Named()), err))
 			}
 		}
 	}

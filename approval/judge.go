@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// MaxConditions is how many gates with a Condition may be about a tool.
-	MaxConditions = 64
+	// maxConditions is how many gates with a Condition may be about a tool.
+	maxConditions = 64
 	// judgeTime is how long the conditions about a call may take together. The time is that of the
 	// machine, so that a slow machine asks more, and allows nothing.
 	judgeTime = 100 * time.Millisecond
@@ -32,9 +32,10 @@ type Verdict struct {
 	Terms  Terms       // of the approval; Gate is always set
 	Firm   bool        // for ActionDeny: no condition of the gate that denies has failed
 	Failed error       // failures while judging, for the log; may be nil
-	Own    string      // why the tool's own gate asks, where Terms has Grants; "": it does not ask
-	Asks   []string    // the gates that ask: the name, when, who and hint of each; sorted
-	Gates  []AskedGate // likewise, for people; GateTool if the tool asks
+	Gates  []AskedGate // that ask; GateTool if the tool asks
+
+	own  string   // why the tool's own gate asks, where Terms has Grants; "": it does not ask
+	asks []string // the gates that ask: the name, when, who and hint of each; sorted
 }
 
 // Judge decides whether t may run with args. It never panics, and no failure ends in
@@ -194,8 +195,8 @@ func (j *judgement) fits(g *gate) (why string, _ error) {
 // holds reports whether a condition is true about the call. All conditions share the facts and
 // their time.
 func (j *judgement) holds(c *condition.Condition) (bool, error) {
-	if j.looked++; j.looked > MaxConditions {
-		return false, fmt.Errorf("more than %d gates with when are about the tool", MaxConditions)
+	if j.looked++; j.looked > maxConditions {
+		return false, fmt.Errorf("more than %d gates with when are about the tool", maxConditions)
 	}
 	return guard.Call(func() (bool, error) {
 		if j.facts == nil {
@@ -259,9 +260,9 @@ func (j *judgement) ask() Verdict {
 	v := Verdict{Action: ActionAsk}
 	all := slices.Concat(j.asks, j.failed)
 	for _, g := range all {
-		v.Asks = append(v.Asks, g.asks)
+		v.asks = append(v.asks, g.asks)
 	}
-	slices.Sort(v.Asks)
+	slices.Sort(v.asks)
 	v.Gates = askedGates(all, j.toolAsks)
 	v.Terms = together(all, j.toolAsks, j.policy.defaults)
 	v.Terms.Mask, v.Terms.MaskTask = j.mask, j.keeps
@@ -288,7 +289,7 @@ func (j *judgement) ask() Verdict {
 		why, err := guard.Call(func() ([]string, error) {
 			return tool.Reasons(j.ctx, j.tool, j.copied(), maskedArgs(j.copied(), j.mask)), nil
 		})
-		if v.Own = fmt.Sprintf("asks: %q", why); err != nil {
+		if v.own = fmt.Sprintf("asks: %q", why); err != nil {
 			v.Terms.Grants = nil
 		}
 	}

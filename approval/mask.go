@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"a2a-server/auth/sight"
+	"a2a-server/internal/sight"
 	"a2a-server/internal/strictjson"
 	"a2a-server/tool"
 )
@@ -16,9 +16,9 @@ import (
 // Masked replaces each value of the arguments that Terms.Mask names.
 const Masked = "•••"
 
-// MaskedArgs returns the arguments as lists, mails and logs show them: with [Masked] in each
+// maskedArguments returns the arguments as lists, mails and logs show them: with [Masked] in each
 // place of Terms.Mask. Deciders see Args.
-func (a *Approval) MaskedArgs() json.RawMessage { return MaskJSON(a.Args, a.Terms.Mask) }
+func (a *Approval) maskedArguments() json.RawMessage { return MaskJSON(a.Args, a.Terms.Mask) }
 
 // Hides reports whether the gates of a mask arguments, or keep its task.
 func (a *Approval) Hides() bool { return a.Masks() || a.Kept }
@@ -39,7 +39,7 @@ func (a *Approval) For(s sight.Sight) *Approval {
 		seen.Digest = ""
 	}
 	if s.Arguments != sight.Whole {
-		seen.Args = a.MaskedArgs()
+		seen.Args = a.maskedArguments()
 	}
 	if a.Kind == KindOutcome && a.Kept && s.Kept != sight.Whole { // why it is unknown, the tool may have said
 		seen.Hint = OutcomeHint(a.Tool, tool.ErrMasked.Error())

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"a2a-server/auth/sight"
+	"a2a-server/internal/sight"
 	"a2a-server/tool"
 	"a2a-server/tool/agent"
 )
@@ -37,9 +37,9 @@ func TestMaskedArgs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a := pending("t.a1", func(a *Approval) { a.Args, a.Terms.Mask = json.RawMessage(tc.args), tc.mask })
-			got := a.MaskedArgs()
+			got := a.maskedArguments()
 			if got, want := string(got), tc.want; got != want && (want == "" || !json.Valid([]byte(want)) || !sameJSON(json.RawMessage(got), json.RawMessage(want))) {
-				t.Errorf("MaskedArgs() = %s, want %s", got, want)
+				t.Errorf("maskedArguments() = %s, want %s", got, want)
 			}
 			if string(a.Args) != tc.args {
 				t.Errorf("Args = %s, want them unchanged", a.Args)
@@ -67,7 +67,7 @@ func TestFor(t *testing.T) {
 		t.Errorf("after For() it is %s, %v, want %s", after, err, whole)
 	}
 	asks := pending("t.a3", func(a *Approval) {
-		a.AskKind, a.Hint, a.Payload, a.Terms.Mask = AskConfirm, "Pay secret1?", json.RawMessage(`{"iban":"secret1"}`), []string{"/to"}
+		a.AskKind, a.Hint, a.Payload, a.Terms.Mask = askConfirm, "Pay secret1?", json.RawMessage(`{"iban":"secret1"}`), []string{"/to"}
 	})
 	if listed, err := json.Marshal(asks.For(list)); err != nil || strings.Contains(string(listed), "secret") {
 		t.Errorf("For() of a tool's question = %s, %v, want no secret", listed, err)

@@ -125,22 +125,22 @@ func TestErrorMetadata(t *testing.T) {
 	t.Parallel()
 	a := pending("t.a1", endedAs(Rejected, Resolution{Decision: Reject}))
 	ended := map[string]string{
-		MetaApproval: "t.a1", MetaState: "rejected", MetaDecision: "reject", MetaBy: "bob", MetaAt: "2026-03-01T12:01:00.000Z",
+		metaApproval: "t.a1", metaState: "rejected", metaDecision: "reject", metaBy: "bob", metaAt: "2026-03-01T12:01:00.000Z",
 	}
 	tests := []struct {
 		name string
 		err  *Error
 		want map[string]string
 	}{
-		{"unknown", Unknown("zz", []*Approval{pending("t.a1"), a, pending("t.a2")}), map[string]string{MetaPending: "t.a1,t.a2"}},
-		{"malformed", Malformed("t.a1", "mend it", Violation{"x", "is bad"}), map[string]string{MetaApproval: "t.a1"}},
-		{"not allowed", NotAllowed(pending("t.a1"), "no"), map[string]string{MetaApproval: "t.a1", MetaAllowed: "approve,edit,reject,cancel"}},
+		{"unknown", Unknown("zz", []*Approval{pending("t.a1"), a, pending("t.a2")}), map[string]string{metaPending: "t.a1,t.a2"}},
+		{"malformed", Malformed("t.a1", "mend it", Violation{"x", "is bad"}), map[string]string{metaApproval: "t.a1"}},
+		{"not allowed", NotAllowed(pending("t.a1"), "no"), map[string]string{metaApproval: "t.a1", metaAllowed: "approve,edit,reject,cancel"}},
 		{"conflict", Conflict(a), ended},
 		{"decided", Decided(a), ended},
-		{"expired by nobody at no time", tooLate(pending("t.a1", func(a *Approval) { a.State = Expired; a.Resolution = &Resolution{} })), map[string]string{MetaApproval: "t.a1", MetaState: "expired"}},
-		{"too late", tooLate(pending("t.a1", deadline(asked()))), map[string]string{MetaApproval: "t.a1", MetaState: "pending", MetaDeadline: "2026-03-01T12:00:00.000Z"}},
-		{"changed", Changed(pending("t.a1"), nil), map[string]string{MetaApproval: "t.a1", MetaState: "pending", MetaDigest: "d1"}},
-		{"changed to another", Changed(pending("t.a1"), pending("t.a2")), map[string]string{MetaApproval: "t.a1", MetaState: "pending", MetaSuccessor: "t.a2", MetaDigest: "d1"}},
+		{"expired by nobody at no time", tooLate(pending("t.a1", func(a *Approval) { a.State = Expired; a.Resolution = &Resolution{} })), map[string]string{metaApproval: "t.a1", metaState: "expired"}},
+		{"too late", tooLate(pending("t.a1", deadline(asked()))), map[string]string{metaApproval: "t.a1", metaState: "pending", metaDeadline: "2026-03-01T12:00:00.000Z"}},
+		{"changed", Changed(pending("t.a1"), nil), map[string]string{metaApproval: "t.a1", metaState: "pending", metaDigest: "d1"}},
+		{"changed to another", Changed(pending("t.a1"), pending("t.a2")), map[string]string{metaApproval: "t.a1", metaState: "pending", metaSuccessor: "t.a2", metaDigest: "d1"}},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {

@@ -41,7 +41,7 @@ func together(gates []*gate, own bool, defaults Terms) Terms {
 		add(GateTool, x)
 	}
 	t := mergeTerms(all, asked, defaults.OnExpiry)
-	t.Grants = grants // the tool's own gate allows none, and has no say beside others: see Verdict.Own
+	t.Grants = grants // the tool's own gate allows none, and has no say beside others: see Verdict.own
 	return t
 }
 

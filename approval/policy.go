@@ -55,7 +55,7 @@ type Gate struct {
 	// gate names the tool exactly: then an operator has said that this very tool need not ask.
 	Action Action `yaml:"action" default:"ask" oneof:"an action: ask, allow, deny" doc:"Only an allow with the exact name overrides the tool's own gate."`
 	// Condition, Who and When limit the gate to some calls: each that is set has to hold.
-	// Default to all calls. At most [MaxConditions] gates with a Condition may be about a tool.
+	// Default to all calls. At most 64 gates with a Condition may be about a tool.
 	Condition *condition.Condition `yaml:"when" as:"condition" form:"a condition such as args.amount > 100" doc:"Limits the gate to calls about which this is true (CEL; docs/policy.md)."`
 	Who       *Who                 `yaml:"who" as:"who" form:"{callers: [\"corp:*\"], roles: [ops], tenants: [acme], agents: [desk], annotations: [destructive]}" doc:"Limits the gate to these requesters, agents and tools: in each list, any."`
 	When      Predicate
@@ -89,7 +89,6 @@ type Policy struct {
 	gates          []Gate // as they were given, with their actions
 	names          map[string]bool
 	index          index
-	conditions     index // of the gates with a Condition
 	defaults       Terms
 	denials        []string // the gates that deny
 	opaque         bool     // one of them has a predicate in Go
@@ -103,7 +102,7 @@ type Policy struct {
 type gate struct {
 	Gate
 	at   int    // in the policy
-	asks string // about what, and how: see Verdict.Asks
+	asks string // about what, and how: see Verdict.asks
 }
 
 // identity returns the text by which a gate is the same for a [Grant]. A predicate in Go has no text.
@@ -121,8 +120,7 @@ func (g Gate) Conditional() bool { return g.Who != nil || g.Condition != nil || 
 // NewPolicy returns a policy with this configuration, or all its problems, joined.
 func NewPolicy(c PolicyConfig) (*Policy, error) {
 	p := &Policy{
-		gates: slices.Clone(c.Gates), names: map[string]bool{}, defaults: c.Defaults.clone(), ignoreDeclared: c.IgnoreDeclared,
-		index: newIndex(), conditions: newIndex(),
+		gates: slices.Clone(c.Gates), names: map[string]bool{}, index: index{exact: map[string][]*gate{}, patterns: map[string][]pattern{}}, defaults: c.Defaults.clone(), ignoreDeclared: c.IgnoreDeclared,
 	}
 	problems := slices.Concat(checkTerms(c.Defaults), checkTimes(c.Defaults))
 	if c.Defaults.Expires < 0 {
@@ -142,9 +140,6 @@ func NewPolicy(c PolicyConfig) (*Policy, error) {
 			p.opaque = p.opaque || g.When != nil
 		}
 		p.index.add(ready, g.Patterns())
-		if g.Condition != nil {
-			p.conditions.add(ready, g.Patterns())
-		}
 	}
 	problems = append(problems, p.crowded()...)
 	if err := errors.Join(problems...); err != nil {
@@ -256,7 +251,7 @@ func checkTerms(t Terms) (problems []error) {
 		add("%s", problem)
 	}
 	if t.Grants != nil {
-		if err := t.Grants.Check(); err != nil {
+		if err := t.Grants.check(); err != nil {
 			add("%w", err)
 		}
 	}
@@ -316,7 +311,7 @@ func (t Terms) Completed(d Terms) Terms {
 
 // Matches reports whether g is about the tool of this name.
 func (g Gate) Matches(name string) bool {
-	return slices.ContainsFunc(g.Patterns(), func(p string) bool { return matches(strings.Split(p, "*"), name) })
+	return matches(g.Tool, name) || slices.ContainsFunc(g.Tools, func(p string) bool { return matches(p, name) })
 }
 
 // Patterns returns Tool and Tools.
@@ -338,22 +333,16 @@ func (p *Policy) Gates() []Gate {
 // defaults.
 func (p *Policy) Terms(g Gate) Terms { return g.Terms.Completed(p.defaults) }
 
-// matches reports whether name is the texts of glob, with any text between them.
-func matches(glob []string, name string) bool {
-	if len(glob) == 1 {
-		return name == glob[0]
-	}
-	first, last := glob[0], glob[len(glob)-1]
-	if len(name) < len(first)+len(last) || !strings.HasPrefix(name, first) || !strings.HasSuffix(name, last) {
-		return false
-	}
-	name = name[len(first) : len(name)-len(last)]
-	for _, text := range glob[1 : len(glob)-1] {
-		at := strings.Index(name, text)
-		if at < 0 {
-			return false
+// matches reports whether name is the text of a pattern, with any text for each *.
+func matches(pattern, name string) bool {
+	first, rest, wild := strings.Cut(pattern, "*")
+	name, begins := strings.CutPrefix(name, first)
+	for wild && begins {
+		first, rest, wild = strings.Cut(rest, "*")
+		if !wild {
+			return strings.HasSuffix(name, first)
 		}
-		name = name[at+len(text):]
+		_, name, begins = strings.Cut(name, first)
 	}
-	return true
+	return begins && name == ""
 }

@@ -31,13 +31,9 @@ func (a *Approval) Resolve(ans Decision, by auth.Principal, via string, now time
 	case Cancel:
 		return Canceled, r
 	case Reject:
-		return Rejected, r
-	default:
-		// Check lets no such decision pass; a caller that skipped it gets a resolution that runs
-		// nothing.
-		r.Decision = Reject
-		return Rejected, r
 	}
+	r.Decision = Reject // also in place of a decision that Check refuses: it runs nothing
+	return Rejected, r
 }
 
 // Overdue reports whether a is pending and its deadline has come.

@@ -35,13 +35,13 @@ type Vote struct {
 	Meets  []int          `json:"meets"` // the places in Terms.Needs for which it counts
 }
 
-// Open returns the needs that votes for a call with this digest leave open, with People lowered to
+// open returns the needs of a that its votes for a call with this digest leave open, with People lowered to
 // the number that is missing. A person counts once for each need, and votes of principals that are
 // not known to be different persons count once together.
-func Open(votes []Vote, needs []Need, digest string) []Need {
+func (a *Approval) open(digest string) []Need {
 	var open []Need
-	for i, n := range needs {
-		if n.People = n.lacks(i, votes, digest); n.People > 0 {
+	for i, n := range a.Needs() {
+		if n.People = n.lacks(i, a.Votes, digest); n.People > 0 {
 			open = append(open, n)
 		}
 	}
@@ -66,11 +66,8 @@ func persons(votes []Vote, digest string, meets func(*Vote) bool) int {
 	return len(counted)
 }
 
-// Open returns the needs of a that its votes for a call with this digest leave open.
-func (a *Approval) Open(digest string) []Need { return Open(a.Votes, a.Needs(), digest) }
-
 // Met reports whether the call with this digest has every vote that a needs.
-func (a *Approval) Met(digest string) bool { return len(a.Open(digest)) == 0 }
+func (a *Approval) Met(digest string) bool { return len(a.open(digest)) == 0 }
 
 // Voted returns the vote of a principal's person for the call that a shows, nil if there is none.
 func (a *Approval) Voted(by auth.Principal) *Vote {
@@ -140,16 +137,16 @@ func (a *Approval) checkVote(t DecisionType, d Decider) *Error {
 				quote(v.By.Subject)))
 		}
 	}
-	open, call := a.Open(a.Digest), a.facts(a.Args)
+	open, call := a.open(a.Digest), a.facts(a.Args)
 	if !slices.ContainsFunc(open, func(n Need) bool { return n.Approvers.Include(d.By, call) }) {
 		return barred(a, BarredApprovers, fmt.Sprintf("it has the votes that they can give; missing: %s; have one of these answer, or reject it", missing(open)))
 	}
 	return nil
 }
 
-// Includes reports whether the terms let p decide about a call, apart from four eyes and an
+// includes reports whether the terms let p decide about a call, apart from four eyes and an
 // escalation.
-func (t *Terms) Includes(p auth.Principal, call *condition.Facts) bool {
+func (t *Terms) includes(p auth.Principal, call *condition.Facts) bool {
 	if len(t.Needs) > 0 && !slices.ContainsFunc(t.Needs, func(n Need) bool { return n.Approvers.Include(p, call) }) {
 		return false
 	}
@@ -173,7 +170,7 @@ func (a *Approval) Tally() *Tally {
 	if a.State == Edited && a.Resolution != nil {
 		digest = cmp.Or(a.Resolution.Digest, digest)
 	}
-	t := &Tally{Missing: missing(a.Open(digest))}
+	t := &Tally{Missing: missing(a.open(digest))}
 	for _, v := range a.Votes {
 		if v.Digest == digest {
 			t.Votes = append(t.Votes, v)

@@ -25,9 +25,9 @@ func TestOpenCountsPersons(t *testing.T) {
 		"another login of bob":      {vote("oidc", "corp:bob", "bob"), 1},
 		"a login that may be bob's": {vote("oidc", "corp:x", ""), 1},
 	} {
-		open := approval.Open([]approval.Vote{bob, tt.second}, []approval.Need{{Gate: "g", People: 2}}, "d")
-		if len(open) != tt.open {
-			t.Errorf("%s: %+v is open, want %d needs", name, open, tt.open)
+		a := &approval.Approval{Kind: approval.KindCall, Digest: "d", Votes: []approval.Vote{bob, tt.second}, Terms: approval.Terms{Needs: []approval.Need{{Gate: "g", People: 2}}}}
+		if open := a.Tally().Open; open[0] != tt.open {
+			t.Errorf("%s: %d is open, want %d", name, open[0], tt.open)
 		}
 	}
 }
@@ -59,7 +59,7 @@ func TestTallyOfSeveralNeeds(t *testing.T) {
 			}
 			if i == len(tt.voters) {
 				if !a.Met("d") {
-					t.Errorf("%s: %+v is open", name, a.Open("d"))
+					t.Errorf("%s: %+v is open", name, a.Tally())
 				}
 				break
 			}

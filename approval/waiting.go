@@ -56,7 +56,7 @@ func (a *Approval) WaitsFor(d Decider) WaitingState {
 // requester is none of the approvers.
 func (a *Approval) Elsewhere() bool {
 	now := Terms{Approvers: a.Approvers(), Needs: a.Needs()}
-	return a.Terms.Elsewhere || a.Terms.FourEyes || a.AskKind == "auth" || !now.Includes(a.Requester, a.facts(a.Args))
+	return a.Terms.Elsewhere || a.Terms.FourEyes || a.AskKind == "auth" || !now.includes(a.Requester, a.facts(a.Args))
 }
 
 // Away reports whether a is left to others than the A2A client: see Waits.
@@ -85,7 +85,7 @@ func (a *Approval) Awaited() string {
 	for _, subject := range by.Subjects {
 		names = append(names, visible.Clip(subject, 100))
 	}
-	return strings.Join(names, " or ") + by.Whom()
+	return strings.Join(names, " or ") + by.whom()
 }
 
 // anybody returns the decider of a whose gates name no people: the requester, too, where only the way is another.

@@ -32,8 +32,8 @@ type Who struct {
 // errNobody says that there is no requester to look at.
 var errNobody = errors.New("the requester is unknown")
 
-// AnnotationWords are the words that Who.Annotations may have.
-func AnnotationWords() []string {
+// annotationWords are the words that Who.Annotations may have.
+func annotationWords() []string {
 	return tool.Annotations{ReadOnly: true, Idempotent: true, Destructive: true}.Words()
 }
 
@@ -64,8 +64,8 @@ func (w *Who) problem() string {
 		some = some || len(list) > 0
 	}
 	for _, word := range w.Annotations {
-		if !slices.Contains(AnnotationWords(), word) {
-			return fmt.Sprintf("Who.Annotations: unknown annotation %s: use %s", quote(word), strings.Join(AnnotationWords(), ", "))
+		if !slices.Contains(annotationWords(), word) {
+			return fmt.Sprintf("Who.Annotations: unknown annotation %s: use %s", quote(word), strings.Join(annotationWords(), ", "))
 		}
 	}
 	if !some {
@@ -84,7 +84,7 @@ func (w *Who) excludes(action Action, by auth.Principal, ctx agent.ReadonlyConte
 		return "", errNobody
 	}
 	within := func(list []string, name string) bool {
-		return slices.ContainsFunc(list, func(p string) bool { return matches(strings.Split(p, "*"), name) })
+		return slices.ContainsFunc(list, func(p string) bool { return matches(p, name) })
 	}
 	caller := func(name string) bool {
 		return within(w.Callers, name) || by.Tenant != "" && within(w.Callers, by.Tenant+"/"+name)

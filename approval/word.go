@@ -19,7 +19,8 @@ type Word struct {
 	Code   string       // of the question, in lower case
 }
 
-// RemarkKey is the metadata key, with the value true, of a message whose words decide nothing.
+// RemarkKey is the metadata key, with the value true, of a message that decides nothing, whatever
+// its text says: the message of a client that has other ways to decide, such as buttons.
 const RemarkKey = "urn:a2a-server:remark"
 
 // MaxWrongCodes is how many wrong codes are typed for an approval before no word that needs a
@@ -47,14 +48,14 @@ func NewCode(id string) string {
 // only a question that comes before any further message has none, unless it is destructive; once another
 // question follows, no word answers it any longer.
 func (a *Approval) NeedsCode() bool {
-	return a.TakesWord() && (a.Terms.Destructive || !a.isFirst())
+	return a.takesWord() && (a.Terms.Destructive || !a.isFirst())
 }
 
 // isFirst reports whether a is the first question of its task, before any further message, and the only one.
 func (a *Approval) isFirst() bool { return !a.Later && a.ID == ID(a.Task, 1, "" /* mark */) }
 
-// TakesWord reports whether a word may answer a, with a code or without.
-func (a *Approval) TakesWord() bool { return a.Kind == KindCall && !a.Terms.NoText && !a.Elsewhere() }
+// takesWord reports whether a word may answer a, with a code or without.
+func (a *Approval) takesWord() bool { return a.Kind == KindCall && !a.Terms.NoText && !a.Elsewhere() }
 
 // WrongCode reports whether ans was typed with a code other than a's.
 func (a *Approval) WrongCode(ans Decision) bool {

@@ -71,7 +71,7 @@ func TestTextCounts(t *testing.T) {
 	}{
 		{"none", nil, "", ""},
 		{"one", []*Approval{pending("t.a1")}, "t.a1", ""},
-		{"one that asks while it runs", []*Approval{pending("t.a1", askKind(AskConfirm))}, "t.a1", ""},
+		{"one that asks while it runs", []*Approval{pending("t.a1", askKind(askConfirm))}, "t.a1", ""},
 		{"one left", []*Approval{pending("t.a1"), pending("t.a2", done), pending("t.a3", done)}, "t.a1", ""},
 		{"a later question", []*Approval{pending("t.a1", done), pending("t.a2")}, "", ""},
 		{"two", []*Approval{pending("t.a2"), pending("t.a1")}, "", ""},

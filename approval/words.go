@@ -17,15 +17,16 @@ func (t Terms) Words() []string {
 			all = append(all, fmt.Sprintf(format, args...))
 		}
 	}
-	add(true, "decisions: %s", joinDecisions(AllowedDecisions(KindCall, t), ", "))
+	add(true, "decisions: %s", join(AllowedDecisions(KindCall, t), ", "))
 	if len(t.Needs) > 0 {
 		add(true, "votes: %s", listNeeds(t.Needs, "different people"))
 	} else if named := t.Approvers.String(); named != "" {
 		add(true, "approvers: %s", named)
 	}
-	for _, e := range t.exclusions() {
-		add(*e.on, "%s", e.words)
-	}
+	add(t.Human, "not a program")
+	add(t.FourEyes, "not the requester, nor parties that act for it")
+	add(t.Elsewhere, "not the A2A client")
+	add(t.NoText, "not by text")
 	add(t.Destructive, "destructive: a word approves it only with its code")
 	switch {
 	case t.Expires <= 0:
@@ -49,7 +50,7 @@ func (t Terms) Words() []string {
 		add(true, "escalation after %s: %s", Span(e.After), visible.Line(strings.Join(also, "; ")))
 	}
 	if g := t.Grants; g != nil {
-		text := joinScopes(g.Scopes) + " for at most " + Span(g.Longest())
+		text := join(g.Scopes, ", ") + " for at most " + Span(g.Longest())
 		if g.Uses > 0 {
 			text += fmt.Sprintf(", %d uses", g.Uses)
 		}
@@ -88,8 +89,8 @@ func (t Terms) Voters() (fewest int, needs []string) {
 	return fewest, needs
 }
 
-// Whom returns " for whom" and the condition of s on a line; "": it has none.
-func (s *Approvers) Whom() string {
+// whom returns " for whom" and the condition of s on a line; "": it has none.
+func (s *Approvers) whom() string {
 	if s.When == "" {
 		return ""
 	}
@@ -108,5 +109,5 @@ func (s *Approvers) String() string {
 	for _, name := range s.Subjects {
 		names = append(names, visible.Line(name))
 	}
-	return strings.Join(names, " or ") + s.Whom()
+	return strings.Join(names, " or ") + s.whom()
 }

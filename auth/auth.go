@@ -94,11 +94,11 @@ func (p Principal) IsZero() bool { return p.Subject == "" }
 // The bounds of a [Principal], in bytes.
 const (
 	MaxOwner = 1 << 10  // of Tenant and Subject together
-	MaxRest  = 64 << 10 // of everything else together
+	maxRest  = 64 << 10 // of everything else together
 )
 
 // Validate returns an error if p cannot be a caller: a string in it is not valid UTF-8, so
-// that another name would be stored, it exceeds [MaxOwner] or [MaxRest], its kind is unknown,
+// that another name would be stored, it exceeds [MaxOwner] or [maxRest], its kind is unknown,
 // or it was authenticated as the subject of [Anonymous].
 func (p Principal) Validate() error {
 	rest := len(p.Email)
@@ -114,8 +114,8 @@ func (p Principal) Validate() error {
 		return fmt.Errorf("principal %q has a string that is not valid UTF-8: convert it at its source", p.Subject[:min(len(p.Subject), 100)])
 	case owner > MaxOwner:
 		return fmt.Errorf("tenant and subject of a principal have %d bytes together; at most %d are allowed: use a shorter name", owner, MaxOwner)
-	case rest > MaxRest:
-		return fmt.Errorf("roles, chain, person and method of principal %q have %d bytes together; at most %d are allowed: omit what no rule needs", p.Subject, rest, MaxRest)
+	case rest > maxRest:
+		return fmt.Errorf("roles, chain, person and method of principal %q have %d bytes together; at most %d are allowed: omit what no rule needs", p.Subject, rest, maxRest)
 	case p.Kind != KindPerson && p.Kind != KindService:
 		return fmt.Errorf("principal %q is of kind %.100q: a kind is empty, for a person, or %q", p.Subject, p.Kind, KindService)
 	case p.Subject == anonymous && p.Method != methodNone:

@@ -128,20 +128,20 @@ func TestValidate(t *testing.T) {
 	}{
 		"nobody":            {},
 		"somebody":          {p: Principal{Tenant: "acme", Subject: "José", Roles: []string{"ops"}, Chain: []string{"desk"}, Method: "key"}},
-		"as long as can be": {p: Principal{Tenant: "acme", Subject: strings.Repeat("a", MaxOwner-4), Roles: []string{strings.Repeat("r", MaxRest)}}},
+		"as long as can be": {p: Principal{Tenant: "acme", Subject: strings.Repeat("a", MaxOwner-4), Roles: []string{strings.Repeat("r", maxRest)}}},
 		"subject":           {p: Principal{Subject: "Jos\xe9"}, says: "not valid UTF-8"},
 		"tenant":            {p: Principal{Subject: "a", Tenant: "\xff"}, says: "not valid UTF-8"},
 		"role":              {p: Principal{Subject: "a", Roles: []string{"b", "\xff"}}, says: "not valid UTF-8"},
 		"chain":             {p: Principal{Subject: "a", Chain: []string{"\xff"}}, says: "not valid UTF-8"},
 		"person":            {p: Principal{Subject: "a", Person: "\xff"}, says: "not valid UTF-8"},
-		"a long person":     {p: Principal{Subject: "a", Person: strings.Repeat("p", MaxRest+1)}, says: "have 65537 bytes"},
+		"a long person":     {p: Principal{Subject: "a", Person: strings.Repeat("p", maxRest+1)}, says: "have 65537 bytes"},
 		"a service":         {p: Principal{Subject: "a", Kind: KindService}},
 		"kind":              {p: Principal{Subject: "a", Kind: "robot"}, says: `of kind "robot"`},
 		"anonymous":         {p: Anonymous()},
 		"not anonymous":     {p: Principal{Subject: "anonymous", Method: "key"}, says: "what it owns was made without authentication"},
 		"method":            {p: Principal{Subject: "a", Method: "\xff"}, says: "not valid UTF-8"},
 		"long":              {p: Principal{Tenant: "acme", Subject: strings.Repeat("a", MaxOwner)}, says: "have 1028 bytes"},
-		"many roles":        {p: Principal{Subject: "a", Roles: []string{strings.Repeat("r", MaxRest)}, Method: "m"}, says: "have 65537 bytes"},
+		"many roles":        {p: Principal{Subject: "a", Roles: []string{strings.Repeat("r", maxRest)}, Method: "m"}, says: "have 65537 bytes"},
 	} {
 		if err := tc.p.Validate(); (err != nil) != (tc.says != "") || err != nil && !strings.Contains(err.Error(), tc.says) {
 			t.Errorf("%s: Validate() = %v, want %q", name, err, tc.says)

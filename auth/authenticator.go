@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"net/netip"
+	"strings"
 
 	"golang.org/x/net/http/httpguts"
 )
@@ -87,11 +88,11 @@ func (e *Error) Challenge() string {
 // printable returns s without the characters that RFC 6750, section 3 does not allow in a
 // challenge, truncated to maxChallenge bytes.
 func printable(s string) string {
-	kept := make([]byte, 0, min(len(s), maxChallenge))
-	for i := 0; i < len(s) && len(kept) < maxChallenge; i++ {
-		if c := s[i]; c >= 0x20 && c <= 0x7e && c != '"' && c != '\\' {
-			kept = append(kept, c)
+	kept := strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' || r == '"' || r == '\\' {
+			return -1
 		}
-	}
-	return string(kept)
+		return r
+	}, s)
+	return kept[:min(len(kept), maxChallenge)]
 }

@@ -134,7 +134,7 @@ func (c *Client) WhoAmI(ctx context.Context) (WhoAmI, error) {
 func (c *Client) Approvals(ctx context.Context, q ApprovalQuery) (ApprovalPage, error) {
 	return call[ApprovalPage](ctx, c, http.MethodGet, "/approvals", values{
 		"state": string(q.State), "task": q.Task, "tool": q.Tool, "gate": q.Gate, "mine": flag(q.Mine), "order": q.Order,
-		"limit": number(q.Limit), "cursor": q.Cursor, "anonymous": flag(q.Anonymous),
+		"limit": number(q.Limit), "cursor": q.Cursor,
 	}, nil)
 }
 
@@ -169,7 +169,7 @@ func (c *Client) AskAnew(ctx context.Context, id string, a Anew) (Decided, error
 
 // Grants lists the grants that are in force.
 func (c *Client) Grants(ctx context.Context, q GrantQuery) (GrantPage, error) {
-	return call[GrantPage](ctx, c, http.MethodGet, "/grants", values{"limit": number(q.Limit), "cursor": q.Cursor, "anonymous": flag(q.Anonymous)}, nil)
+	return call[GrantPage](ctx, c, http.MethodGet, "/grants", values{"limit": number(q.Limit), "cursor": q.Cursor}, nil)
 }
 
 // RevokeGrant revokes a grant: afterwards no call starts by it. reason is for the audit.
@@ -182,7 +182,7 @@ func (c *Client) RevokeGrant(ctx context.Context, id, reason string) error {
 // own.
 func (c *Client) Tasks(ctx context.Context, q TaskQuery) (TaskPage, error) {
 	return call[TaskPage](ctx, c, http.MethodGet, "/tasks", values{
-		"context": q.Context, "state": q.State, "principal": q.Principal, "limit": number(q.Limit), "cursor": q.Cursor, "anonymous": flag(q.Anonymous),
+		"context": q.Context, "state": q.State, "principal": q.Principal, "limit": number(q.Limit), "cursor": q.Cursor,
 	}, nil)
 }
 

@@ -1,7 +1,7 @@
 package client
 
 import (
-	"fmt"
+	"cmp"
 	"strings"
 )
 
@@ -47,22 +47,14 @@ const (
 
 // Error returns Detail, and the faults of the fields that Detail does not mention.
 func (e *Error) Error() string {
-	text := e.Detail
-	if text == "" {
-		text = e.Title
-	}
-	if len(e.Fields) == 0 {
-		return text
-	}
-	var b strings.Builder
-	b.WriteString(text)
+	says := cmp.Or(e.Detail, e.Title)
+	text := says
 	for _, f := range e.Fields {
-		if strings.Contains(text, f.Description) {
-			continue // Detail says it
+		if !strings.Contains(says, f.Description) {
+			text += "; " + f.Field + " " + f.Description
 		}
-		fmt.Fprintf(&b, "; %s %s", f.Field, f.Description)
 	}
-	return b.String()
+	return text
 }
 
 // OutcomeError means that a change was sent and its outcome is unknown: read its effect before

@@ -243,15 +243,14 @@ type Call struct {
 
 // ApprovalQuery selects approvals.
 type ApprovalQuery struct {
-	State     State  // Defaults to Pending; "settled" selects every final state.
-	Task      string // of this task, in any state unless State is set
-	Tool      string // "": any
-	Gate      string // "": any
-	Mine      bool   // only approvals that the caller may decide now
-	Order     string // "time" (default) or "deadline"; of pending approvals
-	Limit     int    // Defaults to 50; at most 200.
-	Cursor    string // Next of the page before
-	Anonymous bool   // approvals of tasks that were created without authentication; needs the role admin
+	State  State  // Defaults to Pending; "settled" selects every final state.
+	Task   string // of this task, in any state unless State is set
+	Tool   string // "": any
+	Gate   string // "": any
+	Mine   bool   // only approvals that the caller may decide now
+	Order  string // "time" (default) or "deadline"; of pending approvals
+	Limit  int    // Defaults to 50; at most 200.
+	Cursor string // Next of the page before
 }
 
 // Rows says whose rows a list has.
@@ -351,9 +350,8 @@ type GrantPage struct {
 
 // GrantQuery selects grants.
 type GrantQuery struct {
-	Limit     int // Defaults to 50; at most 200.
-	Cursor    string
-	Anonymous bool
+	Limit  int // Defaults to 50; at most 200.
+	Cursor string
 }
 
 // A BatchDecision is a decision of a batch.
@@ -406,7 +404,6 @@ type TaskQuery struct {
 	Principal string // subject of the owner
 	Limit     int    // Defaults to 50; at most 200.
 	Cursor    string
-	Anonymous bool
 }
 
 // Task is a task without its log.

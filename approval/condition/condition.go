@@ -21,7 +21,7 @@ import (
 
 // Limits of a condition.
 const (
-	MaxText     = 2000 // characters
+	maxText     = 2000 // characters
 	maxParts    = 500  // nodes of the expression
 	maxDepth    = 50
 	maxElements = 5000 // that all and exists look at, all together
@@ -61,7 +61,7 @@ var environment = sync.OnceValues(func() (*cel.Env, error) {
 	options := append(slices.Concat(calculations(), declarations(), macros()), []cel.EnvOption{
 		cel.StdLib(cel.StdLibSubset(&env.LibrarySubset{IncludeFunctions: functions, DisableMacros: true})),
 		cel.CrossTypeNumericComparisons(true), cel.CustomTypeProvider(noTypes{types.NewEmptyRegistry()}),
-		cel.ParserRecursionLimit(maxDepth), cel.ParserExpressionSizeLimit(MaxText), cel.ExpressionNodeLimit(maxParts),
+		cel.ParserRecursionLimit(maxDepth), cel.ParserExpressionSizeLimit(maxText), cel.ExpressionNodeLimit(maxParts),
 		cel.ASTValidators(cel.ValidateComprehensionNestingLimit(1)),
 		cel.Variable("args", cel.MapType(cel.StringType, cel.DynType)),
 		cel.Variable("tool", cel.StringType), cel.Variable("agent", cel.StringType),
@@ -151,7 +151,7 @@ func (c *Condition) Match(f *Facts) (bool, error) {
 		return false, errSlow
 	}
 	f.clock.elements = 0
-	out, _, err := c.program.Eval(f)
+	out, _, err := c.program.Eval(f.variables)
 	if f.clock.over() {
 		return false, errSlow // also if it has a result, too late
 	}

@@ -4,8 +4,6 @@ import (
 	"sync"
 
 	"cel.dev/cel-go/cel"
-
-	"a2a-server/auth"
 )
 
 // maxKept is how many conditions on deciders are kept.
@@ -49,11 +47,4 @@ func CompileDecider(text string) (*Condition, error) {
 	}
 	k.byText[text] = c
 	return c, nil
-}
-
-// For returns the facts of the same call with a decider. They share the time of f.
-func (f *Facts) For(decider auth.Principal) *Facts {
-	of := *f
-	of.decider = decider
-	return &of
 }

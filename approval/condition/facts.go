@@ -2,8 +2,7 @@ package condition
 
 import (
 	"errors"
-
-	"cel.dev/cel-go/cel"
+	"maps"
 
 	"a2a-server/auth"
 )
@@ -14,11 +13,8 @@ var errSlow = errors.New("it takes too long")
 // Facts are the call that conditions are about, and their time: once it is over, a condition
 // fails. The facts of a call are for one goroutine.
 type Facts struct {
-	args        map[string]any
-	tool, agent string
-	caller      auth.Principal
-	decider     auth.Principal // of conditions of CompileDecider
-	clock       clock
+	variables map[string]any
+	clock     *clock
 }
 
 // NewFacts returns the facts of a call of a tool by an agent for a requester. args are JSON as
@@ -28,37 +24,16 @@ func NewFacts(args map[string]any, tool, agent string, requester auth.Principal,
 	if args == nil {
 		args = map[string]any{}
 	}
-	return &Facts{args: args, tool: tool, agent: agent, caller: requester, clock: clock{over: over}}
+	c := &clock{over: over}
+	return &Facts{map[string]any{
+		"args": args, "tool": tool, "agent": agent, clockName: c,
+		"caller.subject": requester.Subject, "caller.tenant": requester.Tenant, "caller.roles": requester.Roles, "caller.chain": requester.Chain,
+	}, c}
 }
 
-// ResolveName returns a variable of conditions.
-func (f *Facts) ResolveName(name string) (any, bool) {
-	switch name {
-	case "args":
-		return f.args, true
-	case "tool":
-		return f.tool, true
-	case "agent":
-		return f.agent, true
-	case "caller.subject":
-		return f.caller.Subject, true
-	case "caller.tenant":
-		return f.caller.Tenant, true
-	case "caller.roles":
-		return f.caller.Roles, true
-	case "caller.chain":
-		return f.caller.Chain, true
-	case "decider.subject":
-		return f.decider.Subject, true
-	case "decider.tenant":
-		return f.decider.Tenant, true
-	case "decider.roles":
-		return f.decider.Roles, true
-	case clockName:
-		return &f.clock, true
-	}
-	return nil, false
+// For returns the facts of the same call with a decider, for [CompileDecider]. They share the time of f.
+func (f *Facts) For(decider auth.Principal) *Facts {
+	all := maps.Clone(f.variables)
+	all["decider.subject"], all["decider.tenant"], all["decider.roles"] = decider.Subject, decider.Tenant, decider.Roles
+	return &Facts{all, f.clock}
 }
-
-// Parent returns nil: no other variables exist.
-func (*Facts) Parent() cel.Activation { return nil }

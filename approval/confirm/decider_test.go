@@ -35,7 +35,7 @@ func TestDecider(t *testing.T) {
 			want: approval.Decision{Type: approval.Edit, Args: []byte(`{"amount":5,"to":"bob"}`), Reason: "less"},
 		},
 		{name: "modify to the same", answer: confirm.UIResult{Action: confirm.Modify, NewToolParams: map[string]any{"amount": 7, "to": "bob"}}, want: approval.Decision{Type: approval.Approve}},
-		{name: "modify where nothing can be edited", answer: confirm.UIResult{Action: confirm.Modify, NewToolParams: map[string]any{}}, change: func(a *approval.Approval) { a.AskKind = approval.AskConfirm }, err: `"modify"`},
+		{name: "modify where nothing can be edited", answer: confirm.UIResult{Action: confirm.Modify, NewToolParams: map[string]any{}}, change: func(a *approval.Approval) { a.AskKind = "confirm" }, err: `"modify"`},
 		{name: "another tool", change: func(a *approval.Approval) { a.Tool = "refund" }},
 		{name: "an unknown outcome", change: func(a *approval.Approval) { a.Kind = approval.KindOutcome }},
 		{name: "long feedback", answer: confirm.UIResult{Action: confirm.Reject, Feedback: strings.Repeat("é", approval.MaxReason)}, want: approval.Decision{Type: approval.Reject, Reason: strings.Repeat("é", approval.MaxReason/2)}},

@@ -60,9 +60,6 @@ func StrategyFromMap(m map[string]any, k Kinds) (Strategy, error) { return k.rea
 // PolicyFromMap reads a serialized policy: one of Haystack's, or a type of k.Policies.
 func PolicyFromMap(m map[string]any, k Kinds) (Policy, error) { return k.reader().policy(m) }
 
-// UIFromMap reads a serialized UI: one of Haystack's consoles, or a type of k.UIs.
-func UIFromMap(m map[string]any, k Kinds) (UI, error) { return k.reader().ui(m) }
-
 // StrategiesFromMap reads serialized strategies: Haystack's ConfirmationHook. All consoles in it
 // share k.In.
 func StrategiesFromMap(m map[string]any, k Kinds) (*Strategies, error) {

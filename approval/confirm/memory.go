@@ -18,12 +18,9 @@ const maxRemembered = 10_000
 
 // recent is a Memory with the newest confirmations.
 type recent struct {
-	limit int
-
 	mu    sync.Mutex
 	known map[[32]byte]bool
-	order [][32]byte // a ring, oldest at next
-	next  int
+	order [][32]byte // the oldest first
 }
 
 func (m *recent) Confirmed(_ context.Context, key [32]byte) (bool, error) {
@@ -35,18 +32,13 @@ func (m *recent) Confirmed(_ context.Context, key [32]byte) (bool, error) {
 func (m *recent) Confirm(_ context.Context, key [32]byte) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	switch {
-	case m.known[key]:
+	if m.known[key] {
 		return nil
-	case m.known == nil:
-		m.known = map[[32]byte]bool{}
-	}
-	if len(m.order) < m.limit {
-		m.order = append(m.order, key)
-	} else {
-		delete(m.known, m.order[m.next])
-		m.order[m.next], m.next = key, (m.next+1)%m.limit
 	}
 	m.known[key] = true
+	if m.order = append(m.order, key); len(m.order) > maxRemembered {
+		delete(m.known, m.order[0])
+		m.order = m.order[1:]
+	}
 	return nil
 }

@@ -46,7 +46,7 @@ type once struct{ memory Memory }
 // Nil is a memory of this process with the newest 10,000 confirmations.
 func AskOnce(m Memory) Policy {
 	if m == nil {
-		m = &recent{limit: maxRemembered}
+		m = &recent{known: map[[32]byte]bool{}}
 	}
 	return once{m}
 }

@@ -71,11 +71,7 @@ func adkAnswers(metadata, object map[string]any) bool {
 }
 
 func readADK(in *incoming, part dataPart) ([]approval.Decision, error) {
-	answer, err := in.function(part.field(), part.object, false /* byCall */)
-	if answer == nil || err != nil {
-		return nil, err
-	}
-	return []approval.Decision{*answer}, nil
+	return in.function(part.field(), part.object, false /* byCall */)
 }
 
 // functionResponse reports whether an unmarked object has the shape of a function response.
@@ -86,10 +82,10 @@ func functionResponse(object map[string]any) bool {
 	return id && name && response
 }
 
-// function reads a function response. It returns nil for a response to another agent: its name
+// function reads a function response. It returns none for a response to another agent: its name
 // is another function, and its id is unknown in this task; and for a response that will be
 // continued, which decides nothing. byCall says whether the id may name a call.
-func (in *incoming) function(field string, object map[string]any, byCall bool) (*approval.Decision, error) {
+func (in *incoming) function(field string, object map[string]any, byCall bool) ([]approval.Decision, error) {
 	id, isText := object["id"].(string)
 	name, _ := object["name"].(string)
 	ours := name == toolconfirmation.FunctionCallName || name == adkRequestInput
@@ -143,7 +139,7 @@ func (in *incoming) function(field string, object map[string]any, byCall bool) (
 // Without confirmed it is a rejection, as in ADK.
 //
 // A wrapper must be the only member, because any other might contradict it.
-func (in *incoming) confirmation(field string, a *approval.Approval, answer approval.Decision, v any) (*approval.Decision, error) {
+func (in *incoming) confirmation(field string, a *approval.Approval, answer approval.Decision, v any) ([]approval.Decision, error) {
 	for range 3 { // response, toolConfirmation, and the confirmation
 		object, ok := v.(map[string]any)
 		if !ok {
@@ -179,7 +175,7 @@ func (in *incoming) confirmation(field string, a *approval.Approval, answer appr
 
 // confirmed reads an unwrapped confirmation. The reason for a rejection may be a member of
 // it or of its payload, where ADK's clients can put it.
-func (in *incoming) confirmed(c *closed, a *approval.Approval, answer approval.Decision) (*approval.Decision, error) {
+func (in *incoming) confirmed(c *closed, a *approval.Approval, answer approval.Decision) ([]approval.Decision, error) {
 	c.only("is not known in a confirmation", "confirmed", "payload", "hint", rejectionReason)
 	answer.Type = approval.Reject
 	if c.flag("confirmed") {
@@ -210,7 +206,7 @@ func (in *incoming) confirmed(c *closed, a *approval.Approval, answer approval.D
 	if len(c.violations) > 0 {
 		return nil, in.malformed(answer.ID, c.violations...)
 	}
-	return &answer, nil
+	return []approval.Decision{answer}, nil
 }
 
 // reason reads the reason for a rejection, which is an error with any other decision.
@@ -223,7 +219,7 @@ func (c *closed) reason(decision approval.DecisionType) string {
 
 // spoken reads a text that a person typed in ADK's Python client. The id names the approval,
 // so several may be pending; a server that does not accept words does not accept this either.
-func (in *incoming) spoken(field string, a *approval.Approval, answer approval.Decision, v any) (*approval.Decision, error) {
+func (in *incoming) spoken(field string, a *approval.Approval, answer approval.Decision, v any) ([]approval.Decision, error) {
 	text, _ := v.(string)
 	if object := written(text); object != nil {
 		answers, err := in.written(field, object)
@@ -233,7 +229,7 @@ func (in *incoming) spoken(field string, a *approval.Approval, answer approval.D
 		if len(answers) != 1 || answers[0].ID != a.ID {
 			return nil, in.wrong(answer.ID, field, "must decide this approval and no other")
 		}
-		return &answers[0], nil
+		return answers, nil
 	}
 	word, ok := approval.ReadWord(text)
 	if !ok {
@@ -243,13 +239,13 @@ func (in *incoming) spoken(field string, a *approval.Approval, answer approval.D
 		return nil, approval.NotAllowed(a, why+"; "+howTo(in.approvals))
 	}
 	answer.Type, answer.Reason, answer.Code = word.Type, word.Reason, word.Code
-	return &answer, nil
+	return []approval.Decision{answer}, nil
 }
 
 // input reads the answer to a question: any JSON value. A function response has to be an
 // object, so clients wrap other values; the wrapper is removed, unless the schema has a
 // property of that name.
-func (in *incoming) input(field string, a *approval.Approval, answer approval.Decision, v any) (*approval.Decision, error) {
+func (in *incoming) input(field string, a *approval.Approval, answer approval.Decision, v any) ([]approval.Decision, error) {
 	schema := schemaOf(a)
 	if object, ok := v.(map[string]any); ok && len(object) == 1 {
 		for _, name := range []string{"response", "result", "payload"} {
@@ -269,5 +265,5 @@ func (in *incoming) input(field string, a *approval.Approval, answer approval.De
 		return nil, in.wrong(answer.ID, field, "cannot be written as JSON")
 	}
 	answer.Type, answer.Response = approval.Respond, raw
-	return &answer, nil
+	return []approval.Decision{answer}, nil
 }

@@ -53,12 +53,12 @@ func readADKRust(in *incoming, part dataPart) ([]approval.Decision, error) {
 		c.bad(adkRustResponse, "must be an object with id, name and response")
 		return nil, in.malformed("", c.violations...)
 	}
-	answer, err := in.function(c.field+"."+adkRustResponse, object, true /* byCall */)
-	if answer == nil || err != nil {
+	answers, err := in.function(c.field+"."+adkRustResponse, object, true /* byCall */)
+	if len(answers) == 0 {
 		return nil, err
 	}
 	if c.only("cannot be combined with "+adkRustResponse, adkRustResponse); len(c.violations) > 0 {
-		return nil, in.malformed(answer.ID, c.violations...)
+		return nil, in.malformed(answers[0].ID, c.violations...)
 	}
-	return []approval.Decision{*answer}, nil
+	return answers, nil
 }

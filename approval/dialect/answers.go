@@ -35,7 +35,7 @@ type reader func(in *incoming) ([]approval.Decision, error)
 //
 // A message may decide in several dialects at once, even about the same approval;
 // approval.Match checks that they agree. Text is read as a decision only when the message
-// has nothing else, and is not marked with [RemarkKey]; see readTyped. At most [MaxDecisions] decisions are allowed in a message.
+// has nothing else, and is not marked with [approval.RemarkKey]; see readTyped. At most [MaxDecisions] decisions are allowed in a message.
 func (p *Presenter) Answers(message *a2a.Message, approvals []*approval.Approval) ([]approval.Decision, error) {
 	if message == nil {
 		return nil, nil
@@ -72,10 +72,10 @@ func (in *incoming) answers() ([]approval.Decision, error) {
 	if len(all) > 0 && len(in.continued) > 0 {
 		return nil, in.wrong("", in.continued[0]+".will_continue", "must not be true next to a decision: send the decision alone, without it")
 	}
-	remark := in.message.Metadata[RemarkKey]
+	remark := in.message.Metadata[approval.RemarkKey]
 	marked := remark != nil
 	if marked && (remark != true || len(all) > 0) {
-		return nil, in.wrong("", metadataField(RemarkKey), "must be left out, or true in a message without a decision")
+		return nil, in.wrong("", metadataField(approval.RemarkKey), "must be left out, or true in a message without a decision")
 	}
 	if len(all) == 0 && !marked {
 		var err error

@@ -600,7 +600,7 @@ func TestCallThatWasDecided(t *testing.T) {
 	for name, next := range map[string]*approval.Approval{
 		"what came of it":              with(deletion(), call),
 		"what its tool wants to know":  with(database(), call),
-		"whether it may continue":      with(restarts(), func(a *approval.Approval) { call(a); a.Ask, a.AskKind = "q1", approval.AskConfirm }),
+		"whether it may continue":      with(restarts(), func(a *approval.Approval) { call(a); a.Ask, a.AskKind = "q1", "confirm" }),
 		"nothing that is asked of him": with(with(deletion(), call), func(a *approval.Approval) { a.Terms.FourEyes = true }),
 	} {
 		approvals := []*approval.Approval{approved(transfer()), next}

@@ -55,7 +55,7 @@ func (p *Presenter) Cancels(message *a2a.Message) ([]string, error) {
 	}
 	for key, v := range message.Metadata {
 		switch {
-		case key == RemarkKey:
+		case key == approval.RemarkKey:
 			wrong = append(wrong, approval.Violation{Field: metadataField(key), Description: "must be left out next to the cancel of a call: a remark cancels nothing"})
 		case in.nearMetadata(key, v) || key == URI || key == KagentURI:
 			wrong = append(wrong, approval.Violation{Field: metadataField(key), Description: "may be a decision next to the cancel of a call: send only one of them"})

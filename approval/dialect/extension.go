@@ -1,10 +1,6 @@
 package dialect
 
-import (
-	"github.com/a2aproject/a2a-go/v2/a2a"
-
-	"a2a-server/approval"
-)
+import "github.com/a2aproject/a2a-go/v2/a2a"
 
 // The URIs of the supported extensions.
 const (
@@ -15,10 +11,6 @@ const (
 	// ADKURI is the metadata key that marks tasks and updates for ADK's clients.
 	ADKURI = "https://google.github.io/adk-docs/a2a/a2a-extension/"
 )
-
-// RemarkKey is the metadata key, with the value true, of a message that decides nothing, whatever
-// its text says: the message of a client that has other ways to decide, such as buttons.
-const RemarkKey = approval.RemarkKey
 
 // Extensions returns the extensions for the agent card. None is required: clients may
 // answer an approval in any dialect. The caller owns the slice.

@@ -52,18 +52,13 @@ func show(a *approval.Approval) (*shown, error) {
 
 func defaultHint(a *approval.Approval) string {
 	name := visible.Line(a.Tool)
-	switch a.Kind {
-	case approval.KindCall:
-		return "Approve or reject this call of " + name + "."
-	case approval.KindOutcome:
-		if a.Ask != "" {
-			return "The outcome of what " + name + " runs elsewhere is unknown. Approve to run it again, reject to give up."
-		}
-		return "This call of " + name + " was started, and its outcome is unknown. Approve to run it again, reject to give up."
-	case approval.KindQuestion:
+	switch {
+	case a.Kind == approval.KindQuestion:
 		return name + " needs an answer."
+	case a.Ask != "":
+		return "The outcome of what " + name + " runs elsewhere is unknown. Approve to run it again, reject to give up."
 	}
-	return name + " needs a decision."
+	return "This call of " + name + " was started, and its outcome is unknown. Approve to run it again, reject to give up."
 }
 
 // about returns the tool's description of itself, a line for each kind of claim. It omits the

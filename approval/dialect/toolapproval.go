@@ -79,17 +79,10 @@ func (s *shown) request() map[string]any {
 	if s.Deadline != nil {
 		r["expiresAt"] = stamp(*s.Deadline)
 	}
-	if s.Terms.Destructive {
-		r["destructive"] = true
-	}
-	if s.Terms.NoText {
-		r["noText"] = true
-	}
-	if s.Terms.FourEyes {
-		r["fourEyes"] = true
-	}
-	if s.Away() {
-		r["elsewhere"] = true
+	for name, is := range map[string]bool{"destructive": s.Terms.Destructive, "noText": s.Terms.NoText, "fourEyes": s.Terms.FourEyes, "elsewhere": s.Away()} {
+		if is {
+			r[name] = true
+		}
 	}
 	if s.grants {
 		r["grants"] = grantTerms(s.Terms.Grants)

@@ -212,7 +212,7 @@ func (p *Presenter) why(no *a2a.Message, pending []*approval.Approval) string {
 	if len(in.continued) > 0 {
 		return "This message decides nothing yet: it says will_continue. Send the whole decision, without it."
 	}
-	if no.Metadata[RemarkKey] != nil {
+	if no.Metadata[approval.RemarkKey] != nil {
 		return "This message decides nothing: it is marked as a remark."
 	}
 	text, ok := typed(no)

@@ -102,14 +102,12 @@ func (a *Authenticator) Reload() error {
 		return err
 	}
 	next := &table{keys: make(map[string]entry, len(keys)), changed: make(chan struct{})}
-	roles := sharedRoles{}
 	for i := range keys {
 		k := &keys[i]
 		by := k.principal(a.cfg.Tenant)
 		if err := by.Validate(); err != nil {
 			return fmt.Errorf("%s: key %s: %w", a.cfg.File, k.ID, err)
 		}
-		by.Roles = roles.of(by.Roles)
 		next.keys[k.ID] = entry{hash: k.hash, revoked: !k.Revoked.IsZero(), by: by}
 	}
 	a.read = read
@@ -118,17 +116,6 @@ func (a *Authenticator) Reload() error {
 		close(before.changed)
 	}
 	return nil
-}
-
-// sharedRoles interns equal lists of roles: most keys have the same few lists.
-type sharedRoles map[string][]string
-
-func (s sharedRoles) of(roles []string) []string {
-	name := fmt.Sprintf("%q", roles)
-	if _, ok := s[name]; !ok {
-		s[name] = roles
-	}
-	return s[name]
 }
 
 // Holder returns whom the key with a subject authenticates. ours is false if the subject is

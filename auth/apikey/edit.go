@@ -156,10 +156,7 @@ func edit(path string, create bool, change func(text string, keys []Key) (string
 	return privatefile.Replace(path, []byte(after), 0o040)
 }
 
-func same(a, b Key) bool {
-	return a.ID == b.ID && a.Kind == b.Kind && a.Person == b.Person && a.Tenant == b.Tenant && slices.Equal(a.Roles, b.Roles) &&
-		a.Created.Equal(b.Created) && a.Expires.Equal(b.Expires) && a.Revoked.Equal(b.Revoked) && a.hash == b.hash
-}
+func same(a, b Key) bool { return a.render() == b.render() }
 
 // render returns the entry of a key in a file. Names are in quotes: 007, no and 1e5 are none
 // without them.

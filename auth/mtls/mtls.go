@@ -29,15 +29,15 @@ const Method = "mtls"
 
 // The names of a certificate that can be the subject.
 const (
-	URISAN     = "uri_san"     // the URI in the subject alternative name, such as a SPIFFE ID
-	DNSSAN     = "dns_san"     // the DNS name there
-	EmailSAN   = "email_san"   // the address of mail there
-	CommonName = "common_name" // the common name in the subject
+	uriSAN    = "uri_san"     // the URI in the subject alternative name, such as a SPIFFE ID
+	dnsSAN    = "dns_san"     // the DNS name there
+	emailSAN  = "email_san"   // the address of mail there
+	subjectCN = "common_name" // the common name in the subject
 )
 
 // Config maps a certificate to a caller.
 type Config struct {
-	// Subject is the name in the certificate: URISAN, DNSSAN, EmailSAN or CommonName. A
+	// Subject is the name in the certificate: "uri_san", "dns_san", "email_san" or "common_name". A
 	// certificate must have exactly one such name. With "mtls:" before it, it is the caller's.
 	Subject string
 	Tenant  string   // of all callers; may be empty
@@ -51,10 +51,10 @@ type Config struct {
 	Now     func() time.Time // defaults to time.Now
 }
 
-// Validate returns all problems of the configuration, joined.
-func (c *Config) Validate() error {
+// validate returns all problems of the configuration, joined.
+func (c *Config) validate() error {
 	var errs []error
-	if kinds := []string{URISAN, DNSSAN, EmailSAN, CommonName}; !slices.Contains(kinds, c.Subject) {
+	if kinds := []string{uriSAN, dnsSAN, emailSAN, subjectCN}; !slices.Contains(kinds, c.Subject) {
 		errs = append(errs, fmt.Errorf("mtls: subject: %.50q is not a name in a certificate; write one of %s", c.Subject, strings.Join(kinds, ", ")))
 	}
 	if slices.Contains(c.Roles, "") {
@@ -67,9 +67,9 @@ func (c *Config) Validate() error {
 // [auth.Authenticator], [auth.Challenger] and [auth.Changing], and is safe for concurrent use.
 type Authenticator struct{ config Config }
 
-// New returns an Authenticator. The error is that of [Config.Validate].
+// New returns an Authenticator. The error lists all problems of the configuration.
 func New(c Config) (*Authenticator, error) {
-	if err := c.Validate(); err != nil {
+	if err := c.validate(); err != nil {
 		return nil, err
 	}
 	return &Authenticator{c.withDefaults()}, nil
@@ -171,11 +171,11 @@ func (c *Config) verify(chains [][]*x509.Certificate) (client *x509.Certificate,
 func subject(cert *x509.Certificate, kind string) (string, error) {
 	var names []string
 	switch kind {
-	case URISAN:
+	case uriSAN:
 		names = lists.Map(cert.URIs, (*url.URL).String)
-	case DNSSAN:
+	case dnsSAN:
 		names = lists.Map(cert.DNSNames, strings.ToLower)
-	case EmailSAN:
+	case emailSAN:
 		names = cert.EmailAddresses
 	default:
 		for _, name := range cert.Subject.Names {

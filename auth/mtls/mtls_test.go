@@ -121,20 +121,20 @@ func TestCaller(t *testing.T) {
 		cert change
 		want string // the subject; empty: refused
 	}{
-		"URI":             {mtls.URISAN, uris("spiffe://acme/agent"), "mtls:spiffe://acme/agent"},
-		"no URI":          {mtls.URISAN, func(c *x509.Certificate) { dns("agent.acme")(c); names("agent")(c) }, ""},
-		"two URIs":        {mtls.URISAN, uris("spiffe://acme/agent", "spiffe://acme/root"), ""},
-		"URI with others": {mtls.URISAN, func(c *x509.Certificate) { uris("spiffe://acme/agent")(c); dns("a", "b")(c) }, "mtls:spiffe://acme/agent"},
-		"DNS name":        {mtls.DNSSAN, dns("Agent.acme"), "mtls:agent.acme"},
-		"two DNS names":   {mtls.DNSSAN, dns("agent.acme", "root.acme"), ""},
-		"no DNS name":     {mtls.DNSSAN, names("agent.acme"), ""},
-		"mail":            {mtls.EmailSAN, func(c *x509.Certificate) { c.EmailAddresses = []string{"agent@acme.example"} }, "mtls:agent@acme.example"},
-		"no mail":         {mtls.EmailSAN, uris("mailto:agent@acme.example"), ""},
-		"name":            {mtls.CommonName, names("agent"), "mtls:agent"},
-		"two names":       {mtls.CommonName, names("root", "agent"), ""},
-		"no name":         {mtls.CommonName, dns("agent"), ""},
-		"empty name":      {mtls.CommonName, names(" "), ""},
-		"long name":       {mtls.CommonName, names(strings.Repeat("a", 1100)), ""},
+		"URI":             {"uri_san", uris("spiffe://acme/agent"), "mtls:spiffe://acme/agent"},
+		"no URI":          {"uri_san", func(c *x509.Certificate) { dns("agent.acme")(c); names("agent")(c) }, ""},
+		"two URIs":        {"uri_san", uris("spiffe://acme/agent", "spiffe://acme/root"), ""},
+		"URI with others": {"uri_san", func(c *x509.Certificate) { uris("spiffe://acme/agent")(c); dns("a", "b")(c) }, "mtls:spiffe://acme/agent"},
+		"DNS name":        {"dns_san", dns("Agent.acme"), "mtls:agent.acme"},
+		"two DNS names":   {"dns_san", dns("agent.acme", "root.acme"), ""},
+		"no DNS name":     {"dns_san", names("agent.acme"), ""},
+		"mail":            {"email_san", func(c *x509.Certificate) { c.EmailAddresses = []string{"agent@acme.example"} }, "mtls:agent@acme.example"},
+		"no mail":         {"email_san", uris("mailto:agent@acme.example"), ""},
+		"name":            {"common_name", names("agent"), "mtls:agent"},
+		"two names":       {"common_name", names("root", "agent"), ""},
+		"no name":         {"common_name", dns("agent"), ""},
+		"empty name":      {"common_name", names(" "), ""},
+		"long name":       {"common_name", names(strings.Repeat("a", 1100)), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -168,7 +168,7 @@ func refused(t *testing.T, who auth.Principal, err error) {
 func TestVerified(t *testing.T) {
 	t.Parallel()
 	l := newListener(t)
-	a := l.authenticator(t, mtls.Config{Subject: mtls.CommonName})
+	a := l.authenticator(t, mtls.Config{Subject: "common_name"})
 	agent := l.clients.Client(t, names("agent"), func(c *x509.Certificate) { c.NotAfter = time.Now().Add(2 * time.Hour) }).TLS(t)
 	check := func(c *auth.Credentials, want string) {
 		t.Helper()
@@ -242,7 +242,7 @@ func TestAuthorityEnds(t *testing.T) {
 		}
 	}
 	leaf, soon, later, never := cert(10), cert(1), cert(5), cert(9)
-	a, err := mtls.New(mtls.Config{Subject: mtls.CommonName, Trusted: func(c *x509.Certificate) bool { return c != never }})
+	a, err := mtls.New(mtls.Config{Subject: "common_name", Trusted: func(c *x509.Certificate) bool { return c != never }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -275,10 +275,10 @@ func TestNew(t *testing.T) {
 		config mtls.Config
 		says   string
 	}{
-		"as it should be": {mtls.Config{Subject: mtls.URISAN}, ""},
+		"as it should be": {mtls.Config{Subject: "uri_san"}, ""},
 		"no subject":      {mtls.Config{}, "mtls: subject:"},
 		"another subject": {mtls.Config{Subject: "serial"}, "mtls: subject:"},
-		"an empty role":   {mtls.Config{Subject: mtls.URISAN, Roles: []string{""}}, "mtls: roles:"},
+		"an empty role":   {mtls.Config{Subject: "uri_san", Roles: []string{""}}, "mtls: roles:"},
 	} {
 		a, err := mtls.New(tc.config)
 		if (err != nil) != (tc.says != "") || err != nil && !strings.Contains(err.Error(), tc.says) {

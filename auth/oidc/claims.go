@@ -25,14 +25,14 @@ const maxTime = 253402300799
 // checkType returns an error unless a token is of the configured type. It keeps an ID token,
 // which tells a client the identity of its user, from passing as an access token.
 func (i *issuer) checkType(t *token) error {
-	if t.kind != i.TokenType && i.TokenType != AnyTokenType && (t.kind != "" || i.TokenType != plainTokenType) {
+	if t.kind != i.TokenType && i.TokenType != anyTokenType && (t.kind != "" || i.TokenType != plainTokenType) {
 		is := "names no type (typ)"
 		if t.kind != "" {
 			is = "is of type " + visible.Quote(t.kind, 40)
 		}
 		return refuse("the token %s and this server accepts %s: send an access token, or the operator sets token_type of the issuer", is, visible.Quote(i.TokenType, 40))
 	}
-	if i.TokenType != plainTokenType && i.TokenType != AnyTokenType {
+	if i.TokenType != plainTokenType && i.TokenType != anyTokenType {
 		return nil
 	}
 	// Other tokens have this type too. at_hash, c_hash: OpenID Connect Core, section

@@ -17,8 +17,8 @@ import (
 
 // The token types that mean something here.
 const (
-	DefaultTokenType = "at+jwt" // of access tokens (RFC 9068, section 2.1)
-	AnyTokenType     = "any"
+	defaultTokenType = "at+jwt" // of access tokens (RFC 9068, section 2.1)
+	anyTokenType     = "any"
 	plainTokenType   = "jwt"
 )
 
@@ -46,8 +46,8 @@ type Config struct {
 	// .well-known/openid-configuration.
 	JWKS string
 	// TokenType is the `typ` in the header of the tokens, compared without regard to case and
-	// to a prefix "application/". Defaults to [DefaultTokenType]. With "JWT", a token without
-	// a `typ` is accepted too; with [AnyTokenType], every `typ` is. In both cases ID tokens
+	// to a prefix "application/". Defaults to "at+jwt". With "JWT", a token without
+	// a `typ` is accepted too; with "any", every `typ` is. In both cases ID tokens
 	// are recognized by their claims, if the issuer writes claims that other tokens lack.
 	TokenType string
 	// Subject is the claim with the caller's name. Defaults to "sub". The issuer must never
@@ -94,7 +94,7 @@ func (c Config) withDefaults() Config {
 		c.Algorithms = []string{"RS256", "ES256"}
 	}
 	if c.TokenType == "" {
-		c.TokenType = DefaultTokenType
+		c.TokenType = defaultTokenType
 	}
 	c.TokenType = tokenType(c.TokenType)
 	if c.Subject == "" {
@@ -106,9 +106,9 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Validate returns all problems of the configuration, joined. Each names the entry and
+// validate returns all problems of the configuration, joined. Each names the entry and
 // the key as they are in the configuration file.
-func (c *Config) Validate() error {
+func (c *Config) validate() error {
 	var errs []error
 	add := func(key, format string, args ...any) {
 		errs = append(errs, fmt.Errorf("oidc %s: %s: %s", c.Name, key, fmt.Sprintf(format, args...)))

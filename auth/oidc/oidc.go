@@ -50,7 +50,7 @@ func New(issuers ...Config) (*Authenticator, error) {
 	var errs []error
 	names := map[string]bool{}
 	for n, c := range issuers {
-		if err := c.Validate(); err != nil {
+		if err := c.validate(); err != nil {
 			errs = append(errs, err)
 			continue
 		}

@@ -22,8 +22,8 @@ const Method = "proxy"
 
 // The bounds of a proxy's headers, in bytes.
 const (
-	MaxName   = 256     // of a caller, a tenant or a group
-	MaxGroups = 8 << 10 // of all groups of a caller
+	maxName   = 256     // of a caller, a tenant or a group
+	maxGroups = 8 << 10 // of all groups of a caller
 )
 
 // Config configures an [Authenticator].
@@ -120,8 +120,8 @@ func check(header, text string) error {
 	switch {
 	case strings.TrimSpace(text) == "":
 		return wrong(header, "is empty: the proxy has to authenticate the caller, or leave the header out")
-	case len(text) > MaxName:
-		return wrong(header, fmt.Sprintf("has a name of more than %d bytes", MaxName))
+	case len(text) > maxName:
+		return wrong(header, fmt.Sprintf("has a name of more than %d bytes", maxName))
 	case !utf8.ValidString(text):
 		return wrong(header, "is not UTF-8")
 	case text != strings.TrimSpace(text) || strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }):
@@ -138,8 +138,8 @@ func (a *Authenticator) roles(c *auth.Credentials) ([]string, error) {
 		return nil, nil
 	case len(values) > 1:
 		return nil, wrong(a.c.GroupsHeader, "is duplicated: the proxy has to replace the header of its clients")
-	case len(values[0]) > MaxGroups:
-		return nil, wrong(a.c.GroupsHeader, fmt.Sprintf("has more than %d bytes", MaxGroups))
+	case len(values[0]) > maxGroups:
+		return nil, wrong(a.c.GroupsHeader, fmt.Sprintf("has more than %d bytes", maxGroups))
 	}
 	var roles []string
 	for group := range strings.SplitSeq(values[0], ",") {

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"a2a-server/auth/apikey"
-	"a2a-server/auth/oidc/oidctest"
+	"a2a-server/internal/oidctest"
 )
 
 // configured writes a configuration file.

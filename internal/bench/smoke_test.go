@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"a2a-server/auth/oidc/oidctest"
+	"a2a-server/internal/oidctest"
 )
 
 // The benchmarks are not run by tests. So that they work when somebody wants figures,

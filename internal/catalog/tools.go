@@ -162,8 +162,8 @@ func (l Listed) Unmatched(p *approval.Policy) (all []Unmatched) {
 // Crowded returns an error for each tool with too many conditions.
 func (l Listed) Crowded(p *approval.Policy) (errs []error) {
 	for _, t := range l.Tools {
-		if n := p.Conditions(t.Name()); n > approval.MaxConditions {
-			errs = append(errs, fmt.Errorf("gates: %s", approval.Crowded(n, t.Name())))
+		if err := p.Crowded(t.Name()); err != nil {
+			errs = append(errs, fmt.Errorf("gates: %w", err))
 		}
 	}
 	return errs

@@ -58,7 +58,7 @@ func taskRows() []row {
 		{"task/internal/rules", "waitingState", never("left#2"), "TestClientIsAskedAfterTheProvider", "the client is not asked while an approval is left to the provider"},
 		{"task/internal/rules", "withReady", never("pushes"), "TestWebhookIsToldOfWhatHappens", "the batch of an event says that there is something for its webhooks"},
 		{"task/internal/rules", "wrongCodes", use("answer#2", "approval.Decision{ID: answer.ID}"), "TestCodeOfADestructiveCall/wrong_codes", "a wrong code is counted in every shape in which it comes"},
-		{"task/internal/rules", "voteOn", always("Met"), "TestTwoPeople", "a call runs when everybody has approved it who has to"},
+		{"task/internal/rules", "voteOn", always("Met#2"), "TestTwoPeople", "a call runs when everybody has approved it who has to"},
 		{"task/internal/rules", "Draft.Holds", returns("true"), "task/engine TestMakersOfGrants", "no call starts by a grant whose maker is withdrawn before the commit"},
 		{"task/internal/rules", "withdrawn", returns(`""`), "task/engine TestVoteOfAWithdrawnKey", "a vote of a key that is withdrawn does not count"},
 		{"task/internal/rules", "withGrants", skip("store.RowRef"), "task/engine TestRevokeRace", "no call starts after its grant was revoked"},

@@ -114,7 +114,7 @@ func TestEqualConfirmationsOfAJob(t *testing.T) {
 			time.Sleep(time.Hour)
 			synctest.Wait()
 			for _, a := range w.asked(id) {
-				if a.AskKind == approval.AskConfirm && a.State == approval.Pending {
+				if a.AskKind == string(tool.AskConfirm) && a.State == approval.Pending {
 					w.must(w.decide(bob, id, approval.Decision{ID: a.ID, Type: approval.Approve}))
 					confirmed++
 				}

@@ -15,7 +15,7 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
-	"a2a-server/approval/dialect"
+	"a2a-server/approval"
 	"a2a-server/auth"
 	"a2a-server/store"
 	"a2a-server/task"
@@ -433,7 +433,7 @@ func TestWordWithoutItsTask(t *testing.T) {
 		}
 		w.must(in("yes", bob)) // the context of this name is another
 		remark := w.message(a2a.NewTextPart("no"))
-		remark.ContextID, remark.Metadata = "talk", map[string]any{dialect.RemarkKey: true}
+		remark.ContextID, remark.Metadata = "talk", map[string]any{approval.RemarkKey: true}
 		if _, err := w.sendAs(alice, remark); err != nil {
 			t.Errorf("Send() of a remark = %v", err)
 		}

@@ -400,8 +400,8 @@ func TestApproversAtTheSameMoment(t *testing.T) {
 				first, late = dora, approved
 			}
 			e, ok := errors.AsType[*approval.Error](late)
-			if !ok || e.Reason != approval.ReasonConflict && e.Reason != approval.ReasonDecided || e.Metadata[approval.MetaBy] != first.Subject {
-				if state, is := errors.AsType[*task.StateError](late); !is || state.Decided == nil || state.Decided.Metadata[approval.MetaBy] != first.Subject {
+			if !ok || e.Reason != approval.ReasonConflict && e.Reason != approval.ReasonDecided || e.Metadata["by"] != first.Subject {
+				if state, is := errors.AsType[*task.StateError](late); !is || state.Decided == nil || state.Decided.Metadata["by"] != first.Subject {
 					t.Errorf("the other was told %v, want a conflict with %s", late, first.Subject)
 				}
 			}

@@ -258,7 +258,7 @@ func oneCounts(t *testing.T, w *world, atWork bool) {
 			t.Errorf("to %s, when to %s had counted, = %v; want a conflict", o.answer.Type, winner.answer.Type, o.err)
 		case !strings.Contains(said.Message, string(winner.state)) || !strings.Contains(said.Message, winner.by.Subject):
 			t.Errorf("the conflict says %q, want that it was %s by %s", said.Message, winner.state, winner.by.Subject)
-		case said.Metadata[approval.MetaBy] != winner.by.Subject || said.Metadata[approval.MetaDecision] != string(winner.answer.Type):
+		case said.Metadata["by"] != winner.by.Subject || said.Metadata["verb"] != string(winner.answer.Type):
 			t.Errorf("the conflict has the metadata %v, want that of a decision to %s by %s", said.Metadata, winner.answer.Type, winner.by.Subject)
 		default:
 			continue

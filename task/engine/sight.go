@@ -6,7 +6,7 @@ import (
 
 	"a2a-server/approval"
 	"a2a-server/auth"
-	"a2a-server/auth/sight"
+	"a2a-server/internal/sight"
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/engine/internal/tasklog"

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"a2a-server/approval"
-	"a2a-server/auth/sight"
+	"a2a-server/internal/sight"
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/internal/record"

@@ -9,10 +9,10 @@ import (
 	"sync"
 
 	"a2a-server/approval"
-	"a2a-server/auth/sight"
 	"a2a-server/client"
 	"a2a-server/internal/failure"
 	"a2a-server/internal/httpd"
+	"a2a-server/internal/sight"
 	"a2a-server/internal/visible"
 	"a2a-server/task"
 )

@@ -14,8 +14,8 @@ import (
 
 	"a2a-server/approval"
 	"a2a-server/auth"
-	"a2a-server/auth/sight"
 	"a2a-server/client"
+	"a2a-server/internal/sight"
 	"a2a-server/task"
 	"a2a-server/task/engine"
 )

@@ -219,7 +219,9 @@ func voteOn(add additions, b basis, in Decisions, a *fold.Approval, answer appro
 	}
 	voter := approval.Decider{By: in.By, Via: in.Via}
 	vote := a.NewVote(voter, digest, args, answer.Reason, b.Now)
-	open := len(approval.Open([]approval.Vote{vote}, a.Terms.Needs, digest)) > 0
+	alone := a.Approval
+	alone.Votes = []approval.Vote{vote}
+	open := !alone.Met(digest)
 	if answer.Type == approval.Edit && (open || a.Terms.FourEyes) {
 		if open { // else others vote anew
 			edit.editor = &voter

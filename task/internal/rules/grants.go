@@ -82,7 +82,7 @@ func grantKey(b basis, c *fold.Call, x *examined) string {
 	if c.Restored || x.entry == nil {
 		return ""
 	}
-	key, err := approval.GrantKey(grantedCall(b, x))
+	key, err := x.verdict.GrantKey(questionOf(b, x), x.args, b.Restored.IDs())
 	if err != nil {
 		problem(b, "grants cannot be looked up, so the call is asked about", err)
 		return ""
@@ -90,12 +90,22 @@ func grantKey(b basis, c *fold.Call, x *examined) string {
 	return key
 }
 
-// grantedCall returns what a grant of a call is bound to.
-func grantedCall(b basis, x *examined) *approval.GrantedCall {
-	return &approval.GrantedCall{
+// questionOf returns the question about a call, as far as a grant is bound to it.
+func questionOf(b basis, x *examined) *approval.Approval {
+	return &approval.Approval{
+		Kind: approval.KindCall, State: approval.Pending, Args: x.raw, Terms: x.verdict.Terms,
 		Requester: b.Sender(), Agent: b.Agent, Tool: x.entry.Definition.Name, Definition: x.entry.Digest,
-		Verdict: &x.verdict, Args: x.args, Restored: b.Restored.IDs(),
 	}
+}
+
+// barred returns why a grant of a maker, as they are now, does not cover a call: they may not approve it, whose
+// arguments may differ from those of the approved call. "": it covers the call.
+func barred(b basis, x *examined, maker auth.Principal) string {
+	err := questionOf(b, x).Permits(approval.Decider{By: maker, Via: approval.ViaAPI}, b.Now)
+	if refused, is := errors.AsType[*approval.Error](err); is {
+		return approval.BarredText(refused.Barred)
+	}
+	return ""
 }
 
 // standingGrant returns the grant that lets a call start without asking, or be entered again after the
@@ -125,7 +135,7 @@ func standingGrant(add additions, b basis, c *fold.Call, x *examined) (_ *usedGr
 		if g.Used += u.promised; !fits(&g) {
 			continue
 		}
-		if why := grantedCall(b, x).Bars(u.by); why == "" {
+		if barred(b, x, u.by) == "" {
 			return u, ""
 		}
 	}
@@ -149,7 +159,7 @@ func standingGrant(add additions, b basis, c *fold.Call, x *examined) (_ *usedGr
 			}
 			by, why := maker(b, &g)
 			if why == "" {
-				why = grantedCall(b, x).Bars(by)
+				why = barred(b, x, by)
 			}
 			if why == "" {
 				u := &usedGrant{Grant: g, rev: row.Rev, by: by}

@@ -7,7 +7,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"a2a-server/approval"
-	"a2a-server/auth/sight"
+	"a2a-server/internal/sight"
 	"a2a-server/store"
 	"a2a-server/task"
 	"a2a-server/task/internal/event"

@@ -12,7 +12,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
-	"a2a-server/approval/dialect"
+	"a2a-server/approval"
 	"a2a-server/client"
 	"a2a-server/cmd/a2a-server/internal/cli"
 	"a2a-server/cmd/a2a-server/internal/remote"
@@ -228,7 +228,7 @@ func (t *talk) say(ctx context.Context, text string) error {
 		}
 	}
 	if t.call != nil {
-		m["metadata"] = map[string]any{dialect.RemarkKey: true} // approvals are decided by their own question
+		m["metadata"] = map[string]any{approval.RemarkKey: true} // approvals are decided by their own question
 	}
 	answer, err := t.s.SendMessage(ctx, map[string]any{"message": m, "configuration": map[string]any{"returnImmediately": true}})
 	if err != nil {

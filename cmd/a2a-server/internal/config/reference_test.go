@@ -12,6 +12,7 @@ import (
 	"a2a-server/cmd/a2a-server/internal/config"
 	"a2a-server/internal/golden"
 	"a2a-server/internal/lists"
+	"a2a-server/tool"
 )
 
 func docs(name string) string { return filepath.Join("..", "..", "..", "..", "docs", name) }
@@ -168,7 +169,7 @@ func TestTagsOfApproval(t *testing.T) {
 		gate["people"]:                                  fmt.Sprintf("a number from 1 to %d", approval.MaxPeople),
 		grants["uses"]:                                  fmt.Sprintf("a number from 1 to %d", approval.MaxGrantUses),
 		grants["scopes"]:                                "a list, each " + words(lists.Map(approval.GrantScopes(), func(s approval.GrantScope) string { return text(s) })...),
-		who["annotations"]:                              "a list, each " + words(approval.AnnotationWords()...),
+		who["annotations"]:                              "a list, each " + words(tool.Annotations{ReadOnly: true, Idempotent: true, Destructive: true}.Words()...),
 	} {
 		if got != want {
 			t.Errorf("the tag says %q, want %q", got, want)

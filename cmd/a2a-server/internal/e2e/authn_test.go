@@ -31,7 +31,7 @@ import (
 	a2aserver "a2a-server"
 	"a2a-server/auth"
 	"a2a-server/auth/apikey"
-	"a2a-server/auth/oidc/oidctest"
+	"a2a-server/internal/oidctest"
 	"a2a-server/internal/testserver"
 	"a2a-server/internal/tlsfiles/tlstest"
 	"a2a-server/tool"

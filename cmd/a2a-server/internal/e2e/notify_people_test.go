@@ -13,8 +13,8 @@ import (
 
 	"a2a-server/auth"
 	"a2a-server/auth/apikey"
-	"a2a-server/auth/oidc/oidctest"
 	"a2a-server/cmd/a2a-server/internal/notify/mailtest"
+	"a2a-server/internal/oidctest"
 )
 
 // evil is a value that ends its line, and goes on as a header, a mail, and markup of Slack.

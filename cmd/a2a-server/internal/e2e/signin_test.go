@@ -13,8 +13,8 @@ import (
 
 	"a2a-server/auth"
 	"a2a-server/auth/apikey"
-	"a2a-server/auth/oidc/oidctest"
 	"a2a-server/client"
+	"a2a-server/internal/oidctest"
 )
 
 // signedIn reports whether the server knows the session of its client.

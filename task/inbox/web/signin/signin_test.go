@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"a2a-server/auth/apikey"
-	"a2a-server/auth/oidc/oidctest"
+	"a2a-server/internal/oidctest"
 	"a2a-server/store"
 	"a2a-server/task/inbox/web/signin"
 )

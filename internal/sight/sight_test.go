@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"a2a-server/auth/sight"
 	"a2a-server/internal/golden"
+	"a2a-server/internal/sight"
 )
 
 //go:generate go test -count=1 -run ^TestTable$ . -update

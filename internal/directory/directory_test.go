@@ -10,7 +10,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"a2a-server/auth"
-	"a2a-server/auth/directory"
+	"a2a-server/internal/directory"
 	"a2a-server/store"
 	"a2a-server/store/memstore"
 )
