@@ -58,7 +58,9 @@ func filled() *metrics.Metrics {
 	o.Ended(audited(approval.AuditUnknown, "pay", now))
 	o.Committed(engine.ID{})
 	o.Queued(engine.ID{})
-	o.Refused(engine.ID{}, approval.BarredFourEyes)
+	for _, why := range []string{approval.BarredFourEyes, approval.BarredHuman, approval.BarredPerson} {
+		o.Refused(engine.ID{}, why)
+	}
 	m.Requested("SendMessage")
 	m.Failed("UNAVAILABLE")
 	m.Committed(3 * time.Millisecond)
@@ -130,6 +132,8 @@ func TestObserver(t *testing.T) {
 		`a2a_server_approvals_resolved_total{channel="api",gate="gate:pay",outcome="approved"} 1`,
 		`a2a_server_approval_wait_seconds_sum{gate="gate:pay",outcome="approved"} 7200`,
 		`a2a_server_approval_conflicts_total{kind="self"} 1`,
+		`a2a_server_approval_conflicts_total{kind="human"} 1`,
+		`a2a_server_approval_conflicts_total{kind="person"} 1`,
 		`a2a_server_tool_calls_total{outcome="ok",tool="pay"} 1`,
 		`a2a_server_tool_calls_total{outcome="unknown",tool="pay"} 1`,
 		`a2a_server_tool_executions_unknown_total 1`,

@@ -22,6 +22,8 @@ var kinds = map[string]string{
 	approval.BarredRole:               "role",
 	approval.BarredDelegated:          "delegated",
 	approval.BarredWay:                "way",
+	approval.BarredHuman:              "human",
+	approval.BarredPerson:             "person",
 	approval.BarredUnknown:            "unauthenticated",
 }
 

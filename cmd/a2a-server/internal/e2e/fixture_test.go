@@ -1,3 +1,7 @@
+// Package e2e_test tries the server as the program assembles it, in this process: configuration,
+// ways in, rights, limits, reloads. The program itself is started by the tests of cmd/a2a-server,
+// what all bindings have in common is in internal/conformance, kills are in internal/kinds and
+// internal/faults.
 package e2e_test
 
 import (

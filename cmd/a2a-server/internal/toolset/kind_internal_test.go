@@ -17,7 +17,7 @@ func TestKinds(t *testing.T) {
 		got = append(got, k.name)
 	}
 	if want := config.Kinds(); !slices.Equal(got, want) {
-		t.Errorf("kinds() = %v, but toolKinds() of cmd/a2a-server/internal/config = %v; add what is missing", got, want)
+		t.Errorf("kinds() = %v, but Kinds() of cmd/a2a-server/internal/config = %v; add what is missing", got, want)
 	}
 }
 
