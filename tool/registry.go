@@ -56,6 +56,7 @@ func NewRegistry(sets ...Toolset) *Registry {
 		}
 		r.sets = append(r.sets, &Member{registry: r, set: s, name: s.Name()})
 	}
+	_, _ = r.Static() // Many schemas take longer to compile than a list of tools may take. Tools returns the error.
 	return r
 }
 

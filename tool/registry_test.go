@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -226,6 +227,31 @@ func TestRegistryConcurrently(t *testing.T) {
 		})
 	}
 	wg.Wait()
+}
+
+// seen is a tool that counts how often its schema is read.
+type seen struct {
+	callable
+	reads *atomic.Int64
+}
+
+func (s seen) Schema() map[string]any {
+	s.reads.Add(1)
+	return s.callable.Schema()
+}
+
+// The schemas of static toolsets, which may be thousands, are compiled before a list of tools has to be in time.
+func TestNewRegistryCompiles(t *testing.T) {
+	t.Parallel()
+	var reads atomic.Int64
+	r := tool.NewRegistry(tool.NewToolset("s", seen{named("a").(callable), &reads}), dynamic("d", named("b")))
+	before := reads.Load()
+	if tools, err := r.Tools(nil); err != nil || len(tools) != 2 {
+		t.Fatal(len(tools), err)
+	}
+	if after := reads.Load(); before == 0 || after != before {
+		t.Errorf("NewRegistry read a schema %d times, a list afterwards %d times; want it once, before", before, after-before)
+	}
 }
 
 func TestNewRegistryOfNil(t *testing.T) {

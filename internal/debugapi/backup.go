@@ -14,12 +14,13 @@ import (
 // whole and durable (POST, and below it the moment of the backup in the form of [time.RFC3339Nano]).
 const BackupPath = "/store/backup"
 
+// noBackup answers for a server whose store is no file.
+func noBackup(w http.ResponseWriter, _ *http.Request, _ auth.Principal) {
+	http.Error(w, "the store is in memory, or belongs to the program that embeds the server, which has to back it up", http.StatusNotImplemented)
+}
+
 // backup answers with a backup of the store. It ends in a checksum, or says why it is not complete.
 func (c *Config) backup(w http.ResponseWriter, r *http.Request, by auth.Principal) {
-	if c.Backup == nil {
-		http.Error(w, "the store is in memory, or belongs to the program that embeds the server, which has to back it up", http.StatusNotImplemented)
-		return
-	}
 	w.Header().Set("Content-Type", "application/octet-stream")
 	began := time.Now()
 	b, err := c.Backup(r.Context(), bounded{w})

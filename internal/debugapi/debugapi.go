@@ -59,7 +59,7 @@ type Config struct {
 	Ready    http.Handler
 	Refusal  func() string                                                     // why the store cannot be used yet; "": it can
 	Backup   func(ctx context.Context, to io.Writer) (boltstore.Backup, error) // writes a backup of the store; nil: it cannot be backed up
-	BackedUp func(ctx context.Context, moment time.Time) error                 // is told of each backup that was verified
+	BackedUp func(ctx context.Context, moment time.Time) error                 // is told of each backup that was verified; required with Backup
 	// Resume lets a restored store continue, for a caller that may do [auth.Admin].
 	Resume func(ctx context.Context, by auth.Principal) (moment time.Time, was bool, err error)
 	Reload func() (Reloaded, error) // reads the configuration again
@@ -70,10 +70,14 @@ type Config struct {
 // all known callers.
 func Handler(c Config) http.Handler {
 	mux := http.NewServeMux()
+	backup, backedUp := c.backup, c.backedUp
+	if c.Backup == nil {
+		backup, backedUp = noBackup, noBackup
+	}
 	mux.HandleFunc("GET "+ProfilePath+"{name}", c.admin(c.profile))
 	mux.HandleFunc("POST "+LevelPath+"{level}", c.admin(c.level))
-	mux.HandleFunc("GET "+BackupPath, c.admin(c.ready(c.backup)))
-	mux.HandleFunc("POST "+BackupPath+"/{moment}", c.admin(c.ready(c.backedUp)))
+	mux.HandleFunc("GET "+BackupPath, c.admin(c.ready(backup)))
+	mux.HandleFunc("POST "+BackupPath+"/{moment}", c.admin(c.ready(backedUp)))
 	mux.HandleFunc("POST "+ResumePath, c.admin(c.ready(c.resume)))
 	mux.HandleFunc("POST "+ReloadPath, c.admin(c.reload))
 	mux.HandleFunc("GET "+ReadyPath, c.known(func(w http.ResponseWriter, r *http.Request, _ auth.Principal) { c.Ready.ServeHTTP(w, r) }))

@@ -9,29 +9,41 @@ import (
 	"a2a-server/internal/visible"
 )
 
-// validating are the keywords with texts that take part in validation. [checkShown] checks them.
-var validating = []string{
-	"const", "enum", "required", "dependentRequired", "type", "pattern", "format", "$ref", "$id", "id", "$schema", "$anchor",
-	"$dynamicRef", "$dynamicAnchor", "$recursiveRef", "$vocabulary", "contentEncoding", "contentMediaType",
-}
-
-// clipSchema clips the texts of a schema, and of the schemas in it, that do not take part in
-// validation, such as descriptions.
+// clipSchema clips the texts of a schema that do not take part in validation, such as
+// descriptions. [checkShown] checks the other texts.
 func clipSchema(schema map[string]any) {
 	for key, value := range schema {
-		byName, named := value.(map[string]any)
-		switch {
-		case named && slices.Contains([]string{"properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"}, key):
-			for name := range byName { // which is no keyword
-				byName[name] = clipTexts(byName[name])
+		switch key {
+		case "properties", "patternProperties", "$defs", "definitions", "dependentSchemas":
+			if byName, ok := value.(map[string]any); ok {
+				for _, one := range byName {
+					clipSchemas(one)
+				}
 			}
-		case !slices.Contains(validating, key):
+		case "items", "prefixItems", "additionalItems", "unevaluatedItems", "contains", "additionalProperties", "unevaluatedProperties", "propertyNames",
+			"allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependencies", "contentSchema":
+			clipSchemas(value)
+		case "const", "enum", "required", "dependentRequired", "type", "pattern", "format", "$ref", "$id", "id", "$schema", "$anchor",
+			"$dynamicRef", "$dynamicAnchor", "$recursiveRef", "$vocabulary", "contentEncoding", "contentMediaType":
+		default:
 			schema[key] = clipTexts(value)
 		}
 	}
 }
 
-// clipTexts clips the texts in v, which it changes.
+// clipSchemas clips the schemas in v: a schema, a list, or an object of schemas.
+func clipSchemas(v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		clipSchema(v)
+	case []any:
+		for _, one := range v {
+			clipSchemas(one)
+		}
+	}
+}
+
+// clipTexts clips all texts in v, which it changes.
 func clipTexts(v any) any {
 	switch v := v.(type) {
 	case string:
@@ -41,7 +53,9 @@ func clipTexts(v any) any {
 			v[i] = clipTexts(v[i])
 		}
 	case map[string]any:
-		clipSchema(v)
+		for key := range v {
+			v[key] = clipTexts(v[key])
+		}
 	}
 	return v
 }

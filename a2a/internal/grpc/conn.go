@@ -98,10 +98,10 @@ func connOf(ctx context.Context) (*connection, *peer.Peer) {
 func (c *transportCredentials) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	limited, is := raw.(interface{ OverLimit() bool })
 	over := is && limited.OverLimit()
-	raw = &cutConn{raw, context.AfterFunc(c.cut, func() { _ = raw.Close() })}
-	conn, info, err := c.TransportCredentials.ServerHandshake(raw)
+	cut := &cutConn{raw, context.AfterFunc(c.cut, func() { _ = raw.Close() })}
+	conn, info, err := c.TransportCredentials.ServerHandshake(cut)
 	if err != nil {
-		_ = raw.Close()
+		_ = cut.Close()
 		return nil, nil, err
 	}
 	made := &connection{Conn: conn, over: over}
