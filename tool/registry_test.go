@@ -244,7 +244,8 @@ func (s seen) Schema() map[string]any {
 func TestNewRegistryCompiles(t *testing.T) {
 	t.Parallel()
 	var reads atomic.Int64
-	r := tool.NewRegistry(tool.NewToolset("s", seen{named("a").(callable), &reads}), dynamic("d", named("b")))
+	counted, _ := named("a").(callable)
+	r := tool.NewRegistry(tool.NewToolset("s", seen{counted, &reads}), dynamic("d", named("b")))
 	before := reads.Load()
 	if tools, err := r.Tools(nil); err != nil || len(tools) != 2 {
 		t.Fatal(len(tools), err)

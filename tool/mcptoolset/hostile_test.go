@@ -458,7 +458,7 @@ func TestListing(t *testing.T) {
 		{"a long choice", property(`"a":{"anyOf":[{"const":"`+strings.Repeat("x", 2000)+`"}]}`) + "," + echoTool, 1, "has 2000 bytes; at most 1024"},
 		{"an invisible name in a choice", property(`"a":{"const":{"\u2066":1}}`) + "," + echoTool, 1, `the name "\u2066"`},
 		{"an invisible name that is required", property(`"a":{}},"required":["\u200ba"],"x":{`) + "," + echoTool, 1, `the value "\u200ba"`},
-		{"annotations that are named as keywords", property(`"a":{"default":{"id":"a\u200bb"},"examples":[{"type":"note","format":"`+strings.Repeat("x", 2000)+`"}],"x-meta":{"pattern":"a\u202eb"}}`), 1, ""},
+		{"annotations that are named as keywords", property(`"a":{"default":{"id":"a\u200bb"},"examples":[{"type":"note","format":"` + strings.Repeat("x", 2000) + `"}],"x-meta":{"pattern":"a\u202eb"}}`), 1, ""},
 		{"an invisible name that another depends on", property(`"a":{}},"dependencies":{"enum":["a\u200bb"]},"x":{"y":{}`) + "," + echoTool, 1, `"a\u200bb"`},
 		{"choices of separators", property(`"a":{"enum":["\t","\n",",","größe"],"default":"\t"}`), 1, ""},
 		{"null", "null," + echoTool, 1, ""},
